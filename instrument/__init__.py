@@ -1,0 +1,1 @@
+"""What happened to tasks, from the files alone."""

@@ -1,0 +1,1 @@
+"""Models of everything on disk that more than one package reads."""

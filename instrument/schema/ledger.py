@@ -1,0 +1,120 @@
+"""The rows of `ledger.jsonl`, the proxy's record of one job's model calls.
+
+One JSON object a line, discriminated by `kind`. Pure: no I/O.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import AwareDatetime, Field, NonNegativeInt, TypeAdapter
+
+from instrument.schema.base import Frozen
+from instrument.schema.usage import Usage
+
+
+class LedgerOpened(Frozen):
+    """The first row: what this sidecar was given and what it prices with."""
+
+    kind: Literal["ledger_opened"] = "ledger_opened"
+    at_utc: AwareDatetime
+    budget_microusd: NonNegativeInt
+    price_package: str
+    """Name and version of the price data, such as `genai-prices 0.2.3`."""
+
+
+class CallStarted(Frozen):
+    """Written and synced before the request leaves."""
+
+    kind: Literal["call_started"] = "call_started"
+    n: int
+    at_utc: AwareDatetime
+    path: str
+    model: str | None
+    """The model id asked for; none where the body names none."""
+    reserved_microusd: NonNegativeInt
+    """What the call is charged if its end is never written."""
+    user_agent: str
+
+
+class CallEnded(Frozen):
+    """Written and synced when the answer is over, however it ended."""
+
+    kind: Literal["call_ended"] = "call_ended"
+    n: int
+    at_utc: AwareDatetime
+    status: int | None
+    """The HTTP status of the upstream; none where it never answered."""
+    model: str | None
+    """The model id that the answer names."""
+    usage: Usage
+    cost_microusd: NonNegativeInt
+    estimated: bool
+    """Whether a part of usage is an estimate upwards (a cut, a client that left)."""
+    unknown_price: bool = False
+    """The answer named a model without a price: the cost is the reservation."""
+    price_hash: str | None = None
+    """First 16 hex digits of SHA-256 of the price entry used."""
+    error_type: str | None = None
+    """The provider's own error type, such as `rate_limit_error`."""
+    retry_after_s: int | None = None
+    duration_ms: NonNegativeInt = 0
+    first_byte_ms: NonNegativeInt | None = None
+
+
+class Denied(Frozen):
+    """A request that was not forwarded: wrong path, method, host, price or no budget left."""
+
+    kind: Literal["denied"] = "denied"
+    at_utc: AwareDatetime
+    reason: Literal["path", "upgrade", "encoding", "budget", "price", "deadline", "malformed"]
+    method: str
+    path: str
+
+
+LedgerRow = Annotated[LedgerOpened | CallStarted | CallEnded | Denied, Field(discriminator="kind")]
+LEDGER_ROW: TypeAdapter[LedgerRow] = TypeAdapter(LedgerRow)
+
+
+class ModelCall(Frozen):
+    """One call of a ledger, its start and its end joined; `settled` is false where no end was written."""
+
+    n: int
+    path: str
+    model_asked: str | None
+    model_answered: str | None
+    status: int | None
+    error_type: str | None
+    retry_after_s: int | None
+    usage: Usage
+    cost_microusd: NonNegativeInt
+    settled: bool
+    estimated: bool
+    unknown_price: bool
+    user_agent: str
+    started_utc: AwareDatetime
+    duration_ms: NonNegativeInt
+
+    @property
+    def has_succeeded(self) -> bool:
+        """Whether the provider answered with a model's output."""
+        return self.settled and self.status is not None and self.status < 300  # noqa: PLR2004 - HTTP's own classes
+
+
+class LedgerSummary(Frozen):
+    """What one job's ledger says; the calls are in order of start, may be empty."""
+
+    calls: tuple[ModelCall, ...] = ()
+    denied: tuple[Denied, ...] = ()
+    bad_lines: NonNegativeInt = 0
+    """Lines that could not be read: the totals are then a lower bound."""
+
+    @property
+    def cost_microusd(self) -> int:
+        """What the job's calls cost; a call without an end at its reservation."""
+        return sum(call.cost_microusd for call in self.calls)
+
+    @property
+    def is_lower_bound(self) -> bool:
+        """Whether a part of the cost is not known exactly."""
+        return bool(self.bad_lines) or any(
+            not c.settled or c.estimated or c.unknown_price for c in self.calls
+        )

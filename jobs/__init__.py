@@ -1,0 +1,1 @@
+"""One fresh container a role: what goes in, what comes out, how it ended."""

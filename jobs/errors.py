@@ -1,0 +1,30 @@
+"""The errors of this package.
+
+    JobsError
+    ├── EngineUnavailableError   no engine answers, or it went away: `runner_unavailable`
+    ├── EngineRefusedError       the engine answered with an error that is none of the known ones
+    └── ImageUnfitError          an image cannot be built or is not what a job needs: `image_unfit`
+
+What an agent did wrong is never here: it is a value in `JobEnd`.
+"""
+
+
+class JobsError(Exception):
+    """Base of what can go wrong on our side; the text is one sentence for a person."""
+
+
+class EngineUnavailableError(JobsError):
+    """No Docker Engine answers at the configured address."""
+
+
+class EngineRefusedError(JobsError):
+    """The engine refused an operation that should work."""
+
+
+class ImageUnfitError(JobsError):
+    """An image cannot be built, or a set-up command failed in it."""
+
+    def __init__(self, message: str, *, evidence: str | None = None) -> None:
+        super().__init__(message)
+        self.evidence = evidence
+        """Path of a file with the command's output, for the brief; none where there is none."""
