@@ -1,0 +1,233 @@
+"""The lines of `events.jsonl`, one JSON object each, discriminated by `kind`.
+
+Names, numbers, paths and hashes only: never a prompt, a model's text, a check's
+output or an environment value. Pure: no I/O.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import AwareDatetime, Field, NonNegativeInt, TypeAdapter
+
+from instrument.schema.base import Frozen
+from instrument.schema.usage import Usage
+from instrument.schema.vocabulary import (
+    DoneReason,
+    EffectKind,
+    Ended,
+    Outcome,
+    Purpose,
+    Role,
+    RuntimeName,
+    Stage,
+    StopReason,
+)
+
+
+class Event(Frozen):
+    """What every line carries."""
+
+    schema_version: Literal[1] = 1
+    n: NonNegativeInt
+    """Counts from 1 within the file."""
+    at_utc: AwareDatetime
+    task_id: str
+    run_id: str
+    purpose: Purpose
+
+
+class RunStarted(Event):
+    """A loop took the task's lock."""
+
+    kind: Literal["run_started"] = "run_started"
+    pid: int
+    host: str
+    version: str
+
+
+class RunEnded(Event):
+    """The loop left it, with this exit code; absent after a kill."""
+
+    kind: Literal["run_ended"] = "run_ended"
+    exit_code: int
+
+
+class AttemptStarted(Event):
+    """An effect was written down as intended, before anything was done."""
+
+    kind: Literal["attempt_started"] = "attempt_started"
+    key: str
+    effect: EffectKind
+    round: NonNegativeInt
+
+
+class AttemptInterrupted(Event):
+    """The machine lost the attempt; the agent is not charged."""
+
+    kind: Literal["attempt_interrupted"] = "attempt_interrupted"
+    key: str
+    interruptions: NonNegativeInt
+
+
+class AttemptCancelled(Event):
+    """A person ended the attempt with a signal; it counts as nothing but its cost."""
+
+    kind: Literal["attempt_cancelled"] = "attempt_cancelled"
+    key: str
+    signal: int
+
+
+class JobEnded(Event):
+    """A job was collected."""
+
+    kind: Literal["job_ended"] = "job_ended"
+    key: str
+    effect: EffectKind
+    role: Role
+    round: NonNegativeInt
+    folder: str
+    lost: bool
+    sidecar_lost: bool
+    ended: Ended | None
+    exit_code: int | None
+    oom: bool
+    duration_ms: NonNegativeInt
+    peak_memory_bytes: NonNegativeInt | None
+    runtime: RuntimeName | None
+    version: str | None
+    model_asked: str | None
+    model_answered: str | None
+    calls: NonNegativeInt
+    cost_microusd: NonNegativeInt
+    lower_bound: bool
+
+
+class CheckEnded(Event):
+    """One command of a baseline, check or gate job."""
+
+    kind: Literal["check_ended"] = "check_ended"
+    key: str
+    name: str
+    exit_code: int | None
+    timed_out: bool
+    duration_ms: NonNegativeInt
+
+
+class ModelCallEnded(Event):
+    """One row of a job's ledger, start and end joined; once, whatever crashed in between."""
+
+    kind: Literal["model_call"] = "model_call"
+    key: str
+    call: NonNegativeInt
+    role: Role
+    round: NonNegativeInt
+    model_asked: str | None
+    model_answered: str | None
+    status: int | None
+    error_type: str | None
+    usage: Usage
+    cost_microusd: NonNegativeInt
+    settled: bool
+    estimated: bool
+    unknown_price: bool
+    duration_ms: NonNegativeInt
+
+
+class RequestDenied(Event):
+    """The proxy refused requests of a job, counted by reason."""
+
+    kind: Literal["request_denied"] = "request_denied"
+    key: str
+    reason: str
+    count: NonNegativeInt
+
+
+class ReviewEnded(Event):
+    """A reviewer's verdict in numbers; none given: `verdict` says why."""
+
+    kind: Literal["review_ended"] = "review_ended"
+    key: str
+    round: NonNegativeInt
+    verdict: str
+    must_fix: NonNegativeInt
+    should_fix: NonNegativeInt
+    notes: NonNegativeInt
+    dropped: NonNegativeInt
+
+
+class Transition(Event):
+    """The machine moved; `state_seq` is the sequence number of the state it led to."""
+
+    kind: Literal["transition"] = "transition"
+    state_seq: NonNegativeInt
+    key: str
+    from_stage: Stage
+    outcome: Outcome
+    to_stage: Stage
+    stop: StopReason | None = None
+    done: DoneReason | None = None
+    spent_microusd: NonNegativeInt
+    lower_bound: bool
+
+
+class Continued(Event):
+    """A person's command took a stopped task on."""
+
+    kind: Literal["continued"] = "continued"
+    state_seq: NonNegativeInt
+    how: Literal["rerun", "ruling", "auto_merge", "task_edited", "restart"]
+    stop: StopReason
+    to_stage: Stage
+
+
+class RulingRecorded(Event):
+    """A person answered; the text stands in `rulings.md` and in the state."""
+
+    kind: Literal["ruling_recorded"] = "ruling_recorded"
+    stop: StopReason
+    digest: str
+
+
+class TaskEdited(Event):
+    """The task file changed on the default branch and the new text was adopted at a stop."""
+
+    kind: Literal["task_edited"] = "task_edited"
+    old_blob: str
+    new_blob: str
+
+
+class TornTail(Event):
+    """The last line of the file was cut; the fragment was set aside."""
+
+    kind: Literal["torn_tail"] = "torn_tail"
+    path: str
+    size_bytes: NonNegativeInt
+
+
+class RecordSetAside(Event):
+    """The file held a line that could not be read; it was set aside whole and a new one begun."""
+
+    kind: Literal["record_set_aside"] = "record_set_aside"
+    path: str
+    bad_line: NonNegativeInt
+
+
+AnyEvent = Annotated[
+    RunStarted
+    | RunEnded
+    | AttemptStarted
+    | AttemptInterrupted
+    | AttemptCancelled
+    | JobEnded
+    | CheckEnded
+    | ModelCallEnded
+    | RequestDenied
+    | ReviewEnded
+    | Transition
+    | Continued
+    | RulingRecorded
+    | TaskEdited
+    | TornTail
+    | RecordSetAside,
+    Field(discriminator="kind"),
+]
+EVENT: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)

@@ -1,0 +1,222 @@
+"""`state.json`: the only thing that decides what happens next to a task.
+
+Written whole after every transition by `loop.store`; read by the report.
+Pure: no I/O.
+"""
+
+from typing import Literal
+
+from pydantic import AwareDatetime, Field, NonNegativeInt
+
+from instrument.schema.base import Frozen
+from instrument.schema.job import CommandEnd, Decision
+from instrument.schema.vocabulary import (
+    DoneReason,
+    EffectKind,
+    Outcome,
+    Purpose,
+    RuntimeName,
+    Severity,
+    Stage,
+    StopReason,
+)
+
+
+class Caps(Frozen):
+    """How often something may happen before a person is asked."""
+
+    check: NonNegativeInt = 3
+    """Repairs after failed checks."""
+    review: NonNegativeInt = 4
+    """Reviews."""
+    gate: NonNegativeInt = 2
+    """Repairs after a failed gate."""
+    main_moved: NonNegativeInt = 3
+    interruptions: NonNegativeInt = 3
+
+
+class AgentChoice(Frozen):
+    """Which program works in a role, with which model."""
+
+    runtime: RuntimeName
+    model: str | None = None
+
+
+class Terms(Frozen):
+    """What the task file and `factory.toml` fix for the machine, read from the base commit."""
+
+    caps: Caps = Caps()
+    coder: AgentChoice
+    reviewer: AgentChoice
+    job_ms: NonNegativeInt = 1_800_000
+    budget_ms: NonNegativeInt | None = None
+    """Job run time of all rounds and attempts; none: no limit."""
+    reserve_ms: NonNegativeInt = 0
+    """Kept back from coder jobs for one review and one gate."""
+    budget_microusd: NonNegativeInt | None = None
+    turns_green: tuple[str, ...] = ()
+
+
+class Counters(Frozen):
+    """What has happened so far; counted here and nowhere else."""
+
+    coder_rounds: NonNegativeInt = 0
+    review_rounds: NonNegativeInt = 0
+    check_failures: NonNegativeInt = 0
+    gate_failures: NonNegativeInt = 0
+    main_moves: NonNegativeInt = 0
+    interruptions: NonNegativeInt = 0
+    verdict_misses: NonNegativeInt = 0
+    """Of the present review round; a review without a verdict is asked again once."""
+    first_call_misses: NonNegativeInt = 0
+    """Of the present job; one free retry."""
+    jobs: NonNegativeInt = 0
+    """Jobs started, the number of the next job's folder less one."""
+    interventions: NonNegativeInt = 0
+    findings: NonNegativeInt = 0
+    """The highest finding id given, `F3` is 3."""
+    findings_dropped: NonNegativeInt = 0
+    effects: dict[EffectKind, int] = Field(default_factory=dict)
+    """Effects begun, by kind; the `n` of the next key less one."""
+
+
+class Spend(Frozen):
+    """What the task has cost so far, every round and attempt included."""
+
+    microusd: NonNegativeInt = 0
+    lower_bound: bool = False
+    unmetered_jobs: NonNegativeInt = 0
+    job_ms: NonNegativeInt = 0
+
+
+class Attempt(Frozen):
+    """An effect that was begun and has no outcome yet."""
+
+    key: str
+    kind: EffectKind
+    folder: str | None = None
+    """Of a job: its folder below the task's."""
+
+
+class PendingDiff(Frozen):
+    """A coder's diff that was collected and is not a candidate yet."""
+
+    folder: str
+    start_commit: str
+    """The commit whose tree the job started from."""
+    tree: str
+    diff_bytes: NonNegativeInt
+    diff_sha256: str
+
+
+class Candidate(Frozen):
+    """The one commit on the task's base that holds the accepted work so far."""
+
+    commit: str
+    tree: str
+    base: str
+    n: NonNegativeInt
+
+
+class Landing(Frozen):
+    """The commit that lands: the candidate rebased, with the task's status line done."""
+
+    commit: str
+    tree: str
+    onto: str
+
+
+class Finding(Frozen):
+    """A reviewer's remark; `id` is the program's own, such as `F3`."""
+
+    id: str
+    severity: Severity
+    path: str
+    line: int | None = None
+    quote: str = ""
+    text: str
+    evidence: str = ""
+    round: NonNegativeInt
+    closed: bool = False
+    """Ruled on by a person: it never sends the task back again."""
+
+
+class CheckFailure(Frozen):
+    """A failed check or gate that the next coder round is told of."""
+
+    gate: bool
+    folder: str
+    command: CommandEnd
+
+
+class Ruling(Frozen):
+    """A person's answer to a stop, verbatim."""
+
+    stop: StopReason
+    digest: str
+    """SHA-256 of the text, hex."""
+    text: str
+
+
+class Stop(Frozen):
+    """Why the task waits."""
+
+    reason: StopReason
+    stage: Stage
+    """Where it stood, and where a rerun looks again."""
+    outcome: Outcome
+    details: tuple[str, ...] = ()
+    """Paths, names and numbers of this stop, each a line of the brief; at most 20."""
+    folder: str | None = None
+    """The job's folder with the evidence."""
+
+
+class TaskState(Frozen):
+    """One task, whole: `plan(state)` needs nothing else."""
+
+    schema_version: Literal[1] = 1
+    machine_version: Literal[1] = 1
+    seq: NonNegativeInt = 0
+    run_id: str
+    nonce: str
+    """Random, 32 hex digits: review tokens are made of it."""
+    task_id: str
+    purpose: Purpose
+    created_utc: AwareDatetime
+    repo: str
+    task_path: str
+    task_blob: str
+    """Blob id of the task file's text in force."""
+    previous_task_blob: str | None = None
+    """The text before the last edit, for the next prompts' difference."""
+    terms: Terms
+    authorised: bool = False
+    """Whether a gated commit may be merged without asking."""
+    stage: Stage = Stage.READY
+    stop: Stop | None = None
+    done: DoneReason | None = None
+    counters: Counters = Counters()
+    spend: Spend = Spend()
+    attempt: Attempt | None = None
+    base: str | None = None
+    image: str | None = None
+    """Image id that jobs start from; for `base`."""
+    baseline_passed: bool = False
+    pending: PendingDiff | None = None
+    candidate: Candidate | None = None
+    checked: tuple[CommandEnd, ...] = ()
+    """The passed checks of the candidate, for the reviewer's table."""
+    failures: tuple[CheckFailure, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    """All that were raised, in order of id; the open ones are the last review's."""
+    rulings: tuple[Ruling, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    summary: str = ""
+    landing: Landing | None = None
+    gated: str | None = None
+    """The landing commit that the gate passed; only this one is merged."""
+    merged: str | None = None
+    ready_utc: AwareDatetime | None = None
+    """When the commit that made the task ready was made: lead time begins here."""
+    ended_utc: AwareDatetime | None = None
+    """When `stage` last became terminal."""

@@ -1,0 +1,1 @@
+"""The pure machine: plan, judge, advance; it knows no clock, no disk and no Docker."""

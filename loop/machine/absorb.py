@@ -1,0 +1,165 @@
+"""What facts bring into the state, by kind of facts and outcome.
+
+Pure: no I/O.
+"""
+
+from instrument.schema.job import JobEnd
+from instrument.schema.state import CheckFailure, PendingDiff, TaskState
+from instrument.schema.vocabulary import EffectKind, Outcome
+from loop.machine.facts import (
+    BaseFacts,
+    CandidateFacts,
+    EngineFacts,
+    Facts,
+    JobFacts,
+    MergeFacts,
+    RebaseFacts,
+    ReviewFacts,
+    SetupFacts,
+)
+from loop.machine.judge import failed_commands
+from loop.machine.spend import add_spend
+
+ROUND_TAKEN = (
+    Outcome.DIFF_RETURNED,
+    Outcome.NOTHING_CHANGED,
+    Outcome.REPOSITORY_NESTED,
+    Outcome.PATCH_OVERSIZED,
+    Outcome.AGENT_CRASHED,
+    Outcome.DEADLINE_PASSED,
+    Outcome.MEMORY_EXHAUSTED,
+    Outcome.OUTPUT_UNUSABLE,
+)
+"""Ends of a coder job that used its round up; a lost or unanswered job did not."""
+
+
+def absorb(state: TaskState, outcome: Outcome, facts: Facts) -> TaskState:
+    """The state with what the facts say, its stage and counters of failures untouched."""
+    match facts:
+        case BaseFacts():
+            return state.model_copy(
+                update={"base": facts.base if outcome is Outcome.BASE_FOUND else None, "terms": facts.terms}
+                | ({"ready_utc": facts.ready_utc} if facts.ready_utc else {})
+            )
+        case SetupFacts():
+            return state.model_copy(update={"image": facts.image})
+        case JobFacts():
+            return _absorb_job(add_spend(state, facts.end), outcome, facts.end)
+        case ReviewFacts():
+            return _absorb_review(add_spend(state, facts.end), outcome, facts)
+        case CandidateFacts():
+            return _absorb_candidate(state, outcome, facts)
+        case RebaseFacts():
+            return _absorb_rebase(state, facts)
+        case MergeFacts():
+            return _absorb_merge(state, outcome)
+        case EngineFacts():
+            return state
+
+
+def _absorb_job(state: TaskState, outcome: Outcome, end: JobEnd) -> TaskState:
+    kind = state.attempt.kind if state.attempt else EffectKind.IMPLEMENT
+    match kind, outcome:
+        case EffectKind.BASELINE, Outcome.BASELINE_PASSED:
+            return state.model_copy(update={"baseline_passed": True})
+        case EffectKind.IMPLEMENT, _ if outcome in ROUND_TAKEN:
+            return _absorb_coder(state, outcome, end)
+        case EffectKind.CHECK, Outcome.CHECKS_PASSED:
+            commands = end.report.commands if end.report else ()
+            return state.model_copy(update={"checked": commands, "failures": ()})
+        case EffectKind.CHECK, Outcome.CHECK_FAILED | Outcome.CHECKS_FAILED_TOO_OFTEN:
+            return state.model_copy(update={"failures": _failures(end, gate=False)})
+        case EffectKind.GATE, Outcome.GATE_PASSED | Outcome.GATE_PASSED_UNAUTHORISED:
+            landing = state.landing.commit if state.landing else None
+            return state.model_copy(update={"gated": landing})
+        case EffectKind.GATE, Outcome.GATE_FAILED | Outcome.GATE_FAILED_TOO_OFTEN:
+            return state.model_copy(update={"failures": _failures(end, gate=True)})
+        case _:
+            return state
+
+
+def _failures(end: JobEnd, *, gate: bool) -> tuple[CheckFailure, ...]:
+    return tuple(CheckFailure(gate=gate, folder=end.folder, command=c) for c in failed_commands(end))
+
+
+def _absorb_coder(state: TaskState, outcome: Outcome, end: JobEnd) -> TaskState:
+    """A coder's round is over; its diff, if there is one, waits to be proven."""
+    rounds = state.counters.coder_rounds + 1
+    counters = state.counters.model_copy(update={"coder_rounds": rounds, "first_call_misses": 0})
+    update: dict[str, object] = {"counters": counters}
+    tree = end.report.tree if end.report else None
+    if outcome is Outcome.DIFF_RETURNED and tree is not None and tree.tree is not None:
+        update["pending"] = PendingDiff(
+            folder=end.folder,
+            start_commit=tree.base_commit,
+            tree=tree.tree,
+            diff_bytes=tree.diff_bytes,
+            diff_sha256=tree.diff_sha256,
+        )
+    if end.result is not None:
+        update["summary"] = end.result.summary or state.summary
+        known = {decision.choice for decision in state.decisions}
+        fresh = tuple(d for d in end.result.decisions if d.choice not in known)
+        update["decisions"] = state.decisions + fresh
+    return state.model_copy(update=update)
+
+
+def _absorb_candidate(state: TaskState, outcome: Outcome, facts: CandidateFacts) -> TaskState:
+    """A new candidate voids what was checked, approved and gated before it."""
+    if outcome is not Outcome.CANDIDATE_COMMITTED:
+        keeps_diff = outcome in (Outcome.PATHS_OUT_OF_SCOPE, Outcome.PATHS_PROTECTED)
+        return state if keeps_diff else state.model_copy(update={"pending": None})
+    return state.model_copy(
+        update={
+            "candidate": facts.candidate,
+            "pending": None,
+            "checked": (),
+            "failures": (),
+            "landing": None,
+            "gated": None,
+            "previous_task_blob": None,
+        }
+    )
+
+
+def _absorb_review(state: TaskState, outcome: Outcome, facts: ReviewFacts) -> TaskState:
+    """A verdict ends the review round: its findings are the open ones from now on."""
+    if outcome not in (Outcome.REVIEW_APPROVED, Outcome.MUST_FIX_FOUND, Outcome.MUST_FIX_FOUND_TOO_OFTEN):
+        return state
+    counters = state.counters
+    return state.model_copy(
+        update={
+            "findings": state.findings + facts.findings,
+            "counters": counters.model_copy(
+                update={
+                    "review_rounds": counters.review_rounds + 1,
+                    "verdict_misses": 0,
+                    "first_call_misses": 0,
+                    "findings": counters.findings + len(facts.findings),
+                    "findings_dropped": counters.findings_dropped + facts.dropped,
+                }
+            ),
+        }
+    )
+
+
+def _absorb_rebase(state: TaskState, facts: RebaseFacts) -> TaskState:
+    if facts.landing is None:
+        return state
+    has_moved = facts.landing.onto != state.base
+    return state.model_copy(
+        update={
+            "landing": facts.landing,
+            "gated": None,
+            "base": facts.landing.onto,
+            "image": None if has_moved else state.image,
+            "candidate": facts.candidate or state.candidate,
+            "terms": facts.terms or state.terms,
+        }
+    )
+
+
+def _absorb_merge(state: TaskState, outcome: Outcome) -> TaskState:
+    if outcome is Outcome.MERGED and state.landing is not None:
+        return state.model_copy(update={"merged": state.landing.commit})
+    return state

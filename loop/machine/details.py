@@ -1,0 +1,103 @@
+"""The evidence lines of a stop: paths, names and numbers, taken from facts.
+
+Pure: no I/O.
+"""
+
+from instrument.money import show_usd
+from instrument.schema.job import JobEnd
+from instrument.schema.state import TaskState
+from instrument.schema.vocabulary import Outcome
+from loop.machine.facts import (
+    BaseFacts,
+    CandidateFacts,
+    EngineFacts,
+    Facts,
+    JobFacts,
+    MergeFacts,
+    RebaseFacts,
+    ReviewFacts,
+    SetupFacts,
+)
+from loop.machine.judge import failed_commands, must_fixes
+
+MAX_DETAILS = 20
+MAX_DETAIL_CHARS = 300
+
+
+def stop_details(state: TaskState, outcome: Outcome, facts: Facts | None) -> tuple[str, ...]:
+    """The lines of a brief that are particular to this stop; at most 20 of 300 characters."""
+    lines = _lines(state, facts)
+    if outcome is Outcome.SPEND_EXHAUSTED:
+        budget = state.terms.budget_microusd or 0
+        lines = (f"budget {show_usd(budget)}, spent {show_usd(state.spend.microusd)} before this", *lines)
+    if outcome is Outcome.TIME_EXHAUSTED:
+        minutes = (state.terms.budget_ms or 0) // 60_000
+        lines = (f"time budget {minutes} min of job run time", *lines)
+    return tuple(line[:MAX_DETAIL_CHARS] for line in lines[:MAX_DETAILS])
+
+
+def _lines(state: TaskState, facts: Facts | None) -> tuple[str, ...]:
+    match facts:
+        case None:
+            return ()
+        case BaseFacts():
+            unknown = tuple(f"model without a known price: {model}" for model in facts.unpriced)
+            return unknown or ((facts.detail,) if facts.detail else ())
+        case SetupFacts() | EngineFacts():
+            return (facts.detail,)
+        case JobFacts():
+            return _job_lines(facts.end)
+        case ReviewFacts():
+            return _review_lines(facts)
+        case CandidateFacts():
+            return facts.details
+        case RebaseFacts():
+            return facts.conflicts
+        case MergeFacts():
+            return facts.details or (f"the branch moved {state.counters.main_moves + 1} times",)
+
+
+def _review_lines(facts: ReviewFacts) -> tuple[str, ...]:
+    if facts.fault is not None:
+        return (f"no verdict: {facts.fault}", *_job_lines(facts.end))
+    return tuple(f"{f.id} {f.path}: {f.text}" for f in must_fixes(facts.findings)) or _job_lines(facts.end)
+
+
+def _job_lines(end: JobEnd) -> tuple[str, ...]:
+    lines = [f"{c.name}: {_how(c.exit_code, c.signal, c.timed_out)}: {c.run}" for c in failed_commands(end)]
+    if end.report_error:
+        lines.append(end.report_error)
+    if end.report is not None:
+        lines += _report_lines(end)
+    calls = end.ledger.calls
+    if calls and not calls[-1].has_succeeded:
+        lines.append(f"last model call: HTTP {calls[-1].status}, {calls[-1].error_type or 'no error type'}")
+    lines += [f"model without a known price: {c.model_answered}" for c in calls if c.unknown_price]
+    if end.agent is not None and end.agent.error:
+        lines.append(f"the agent said: {end.agent.error}")
+    if end.result_error:
+        lines.append(end.result_error)
+    return tuple(lines)
+
+
+def _report_lines(end: JobEnd) -> list[str]:
+    report = end.report
+    if report is None:
+        return []
+    lines = [report.error] if report.error else []
+    if report.setup_failed:
+        lines.append(f"set-up command failed: {report.setup_failed}")
+    lines.append(f"ended: {report.ended}, exit code {report.exit_code}, signal {report.signal}")
+    tree = report.tree
+    if tree is not None and tree.oversized:
+        lines.append(f"{tree.total_files} files, {tree.total_bytes} bytes; the biggest:")
+        lines += [f"{big.path} ({big.size_bytes} bytes)" for big in tree.biggest]
+    if tree is not None:
+        lines += [f"nested repository: {path}" for path in tree.nested_repos]
+    return lines
+
+
+def _how(exit_code: int | None, signal: int | None, timed_out: bool) -> str:  # noqa: FBT001 - private
+    if timed_out:
+        return "timed out"
+    return f"signal {signal}" if signal else f"exit code {exit_code}"

@@ -1,0 +1,52 @@
+"""Keys of effects: the name under which performing twice finds what is there.
+
+Pure: no I/O.
+"""
+
+import hashlib
+
+from instrument.schema.state import TaskState
+from instrument.schema.vocabulary import EffectKind
+
+DIGEST_DIGITS = 8
+TOKEN_DIGITS = 16
+
+
+def effect_number(state: TaskState, kind: EffectKind) -> int:
+    """The `n` of this kind's next key, or of the attempt under way."""
+    begun = state.counters.effects.get(kind, 0)
+    is_under_way = state.attempt is not None and state.attempt.kind is kind
+    return begun if is_under_way else begun + 1
+
+
+def effect_key(state: TaskState, kind: EffectKind, *works_on: str | None) -> str:
+    """`<task-id>-<effect>-<n>-<h>`: an old gate's pass cannot answer for a rebased tree.
+
+    Args:
+        state: The task.
+        kind: The effect.
+        works_on: Base commit, tree id, image id: whatever makes it this work and no other.
+    """
+    material = "\0".join("" if part is None else part for part in works_on)
+    digest = hashlib.sha256(material.encode()).hexdigest()[:DIGEST_DIGITS]
+    return f"{state.task_id}-{kind.slug}-{effect_number(state, kind)}-{digest}"
+
+
+def prompt_inputs(state: TaskState) -> str:
+    """Digest of everything in the state that a prompt is composed of.
+
+    The prompt itself is a pure function of these and of the task's text, so that this
+    digest stands for the prompt's without composing it.
+    """
+    parts: list[str] = [state.task_blob, state.previous_task_blob or "", state.summary]
+    parts += [ruling.digest for ruling in state.rulings]
+    parts += [failure.model_dump_json() for failure in state.failures]
+    parts += [finding.model_dump_json() for finding in state.findings]
+    parts += [decision.model_dump_json() for decision in state.decisions]
+    parts += [check.model_dump_json() for check in state.checked]
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def review_token(state: TaskState, key: str) -> str:
+    """The word that marks one review's verdict; a coder can neither know nor guess it."""
+    return hashlib.sha256(f"{state.nonce}\0{key}".encode()).hexdigest()[:TOKEN_DIGITS]

@@ -1,0 +1,150 @@
+"""Every stop reason: who acts and how, and where a rerun or a ruling leads.
+
+Pure: no I/O.
+"""
+
+from dataclasses import dataclass
+
+from instrument.schema.vocabulary import Stage, StopReason
+
+
+@dataclass(frozen=True, slots=True)
+class StopRow:
+    """How a stop is explained and continued."""
+
+    sentence: str
+    """Who should act, and how."""
+    rerun: Stage | None = None
+    """Where a bare rerun looks again; none: it prints the brief. `STOPPED` means where it stood."""
+    ruling: Stage | None = None
+    """Where a ruling leads; none: a ruling cannot help, it is exit 2."""
+    edit: Stage | None = Stage.STOPPED
+    """Where an edit of the task file leads; `STOPPED` means where it stood."""
+
+
+_AGAIN = Stage.STOPPED
+_R, _S = StopReason, Stage
+
+STOPS: dict[StopReason, StopRow] = {
+    _R.READY_TO_MERGE: StopRow(
+        "You: look at the candidate; run again with --auto-merge to merge it, or rule what must change.",
+        ruling=_S.IMPLEMENT,
+    ),
+    _R.BASELINE_RED: StopRow(
+        "You: mend the named checks on the branch, or name them in turns_green; run again.",
+        rerun=_S.READY,
+        edit=_S.READY,
+    ),
+    _R.BASELINE_GREEN: StopRow(
+        "You: the checks that the task turns green pass already; commit a failing test, or drop turns_green.",
+        rerun=_S.READY,
+        edit=_S.READY,
+    ),
+    _R.NO_CHANGE: StopRow(
+        "You: the coder changed nothing; read its last message, then rule what to do or edit the task.",
+        ruling=_S.IMPLEMENT,
+        edit=_S.IMPLEMENT,
+    ),
+    _R.OUT_OF_SCOPE: StopRow(
+        "You: widen `files:` in the task if the paths belong to it, or rule that they be left alone.",
+        ruling=_S.IMPLEMENT,
+    ),
+    _R.PROTECTED_PATH: StopRow(
+        "You: add the paths to `allow:` in the task if they may change, or rule that they be left alone.",
+        ruling=_S.IMPLEMENT,
+    ),
+    _R.NESTED_REPO: StopRow(
+        "You: the tree holds a repository of its own; rule how to do without, or ignore its folder.",
+        ruling=_S.IMPLEMENT,
+        edit=_S.IMPLEMENT,
+    ),
+    _R.PATCH_TOO_LARGE: StopRow(
+        "You: ignore the named build products on the branch, or raise [limits] patch_mb; then --restart.",
+        ruling=_S.IMPLEMENT,
+        edit=_S.IMPLEMENT,
+    ),
+    _R.PATCH_INTEGRITY: StopRow(
+        "Us: the diff does not give the tree it was captured from; nothing was applied. "
+        "Please report it with the job's folder; a ruling begins another round.",
+        ruling=_S.IMPLEMENT,
+        edit=_S.IMPLEMENT,
+    ),
+    _R.BAD_JOB_OUTPUT: StopRow(
+        "You: the job handed back nothing usable; read its folder, then rule to begin another round.",
+        ruling=_AGAIN,
+    ),
+    _R.CHECKS_EXHAUSTED: StopRow(
+        "You: read the failed checks; rule what to do for one more repair, or edit the task.",
+        ruling=_S.IMPLEMENT,
+        edit=_S.IMPLEMENT,
+    ),
+    _R.REVIEW_EXHAUSTED: StopRow(
+        "You: decide the open must-fixes; a ruling settles them and goes to one more review.",
+        ruling=_S.REVIEW,
+        edit=_S.IMPLEMENT,
+    ),
+    _R.REVIEW_UNREADABLE: StopRow(
+        "You: the reviewer gave no verdict twice; read its folder, then rule to ask once more.",
+        ruling=_S.REVIEW,
+        edit=_S.REVIEW,
+    ),
+    _R.GATE_EXHAUSTED: StopRow(
+        "You: read the failed gate; rule what to do for one more repair, or edit the task.",
+        ruling=_S.IMPLEMENT,
+        edit=_S.IMPLEMENT,
+    ),
+    _R.MERGE_CONFLICT: StopRow(
+        "You: main and the task change the same lines; a ruling begins again on the new main, or --restart.",
+        ruling=_S.READY,
+        edit=_S.READY,
+    ),
+    _R.MAIN_MOVING: StopRow(
+        "You: main moved at every try; run again when it is calmer.",
+        rerun=_S.REBASE,
+        edit=_S.REBASE,
+    ),
+    _R.PUSH_REJECTED: StopRow(
+        "You: the push or the local branch was refused as named; mend that and run again.",
+        rerun=_AGAIN,
+    ),
+    _R.SPEND_BUDGET: StopRow("You: raise budget_usd in the task file, commit it, and run again."),
+    _R.TIME_BUDGET: StopRow("You: raise budget_min in the task file, commit it, and run again."),
+    _R.UNKNOWN_PRICE: StopRow(
+        "You: give the named model a price (proxy/aliases.toml) or choose another model; run again.",
+        rerun=_AGAIN,
+    ),
+    _R.PROVIDER_RATE_LIMITED: StopRow(
+        "You: wait until the provider's limit resets, then run again.", rerun=_AGAIN
+    ),
+    _R.PROVIDER_AUTH: StopRow("You: the provider refused the key; mend it and run again.", rerun=_AGAIN),
+    _R.PROVIDER_UNAVAILABLE: StopRow("You: the provider did not answer; run again later.", rerun=_AGAIN),
+    _R.AGENT_FAILED: StopRow(
+        "You: the agent program ended without finishing; read its folder, then rule to try again.",
+        ruling=_AGAIN,
+    ),
+    _R.AGENT_NO_FIRST_CALL: StopRow(
+        "You: the agent called no model in time, twice, at no cost; see its folder, then run again.",
+        rerun=_AGAIN,
+    ),
+    _R.JOB_TIMEOUT: StopRow(
+        "You: one job passed its time limit; raise [limits] job_min, or rule how to be quicker.",
+        ruling=_AGAIN,
+    ),
+    _R.MEMORY_LIMIT: StopRow(
+        "You: something in the job was killed for memory; raise [limits] memory, or rule how to use less.",
+        ruling=_AGAIN,
+    ),
+    _R.INTERRUPTED_TOO_OFTEN: StopRow(
+        "You: the machine lost the job again and again; see why containers die, then run again.",
+        rerun=_AGAIN,
+    ),
+    _R.RUNNER_UNAVAILABLE: StopRow("You: bring the Docker Engine back, then run again.", rerun=_AGAIN),
+    _R.IMAGE_UNFIT: StopRow(
+        "You: the image or a set-up command failed; mend factory.toml or the base image, then run again.",
+        rerun=_AGAIN,
+    ),
+    _R.STATE_CORRUPT: StopRow(
+        "You: state.json cannot be read; nothing was changed. Restore it, or begin again with --restart.",
+        edit=None,
+    ),
+}

@@ -1,0 +1,151 @@
+"""What the journal is told of a transition: events as class and fields, in order.
+
+Pure: no I/O.
+"""
+
+from collections import Counter
+
+from instrument.schema.events import (
+    AttemptInterrupted,
+    CheckEnded,
+    Event,
+    JobEnded,
+    ModelCallEnded,
+    RequestDenied,
+    ReviewEnded,
+    Transition,
+)
+from instrument.schema.job import JobEnd
+from instrument.schema.state import TaskState
+from instrument.schema.vocabulary import EffectKind, Outcome, Role, Severity
+from loop.machine.effects import ROLES
+from loop.machine.facts import CancelledFacts, Facts, JobFacts, ReviewFacts
+
+Entry = tuple[type[Event], dict[str, object]]
+
+
+def entries_of(
+    before: TaskState, outcome: Outcome, facts: Facts | None, after: TaskState, *, round_: int
+) -> list[Entry]:
+    """The events of one transition.
+
+    Args:
+        before: The state with the attempt that the facts answer.
+        outcome: What happened.
+        facts: None where nothing was begun.
+        after: The state that it led to.
+        round_: The round of the effect; 0 where it has none.
+    """
+    entries: list[Entry] = []
+    kind = before.attempt.kind if before.attempt else None
+    if isinstance(facts, JobFacts | ReviewFacts) and kind is not None:
+        entries += job_entries(facts.end, kind, round_)
+    if isinstance(facts, ReviewFacts):
+        entries.append(_review_entry(facts, round_))
+    if outcome in (Outcome.JOB_INTERRUPTED, Outcome.JOB_INTERRUPTED_TOO_OFTEN) and facts is not None:
+        fields = {"key": facts.key, "interruptions": before.counters.interruptions + 1}
+        entries.append((AttemptInterrupted, fields))
+    entries.append(
+        (
+            Transition,
+            {
+                "state_seq": after.seq,
+                "key": facts.key if facts else "",
+                "from_stage": before.stage,
+                "outcome": outcome,
+                "to_stage": after.stage,
+                "stop": after.stop.reason if after.stop else None,
+                "done": after.done,
+                "spent_microusd": after.spend.microusd,
+                "lower_bound": after.spend.lower_bound,
+            },
+        )
+    )
+    return entries
+
+
+def cancelled_entries(facts: CancelledFacts, kind: EffectKind, round_: int) -> list[Entry]:
+    """The events of a job that a person's signal ended: what it had cost."""
+    return job_entries(facts.end, kind, round_) if facts.end is not None and kind in ROLES else []
+
+
+def job_entries(end: JobEnd, kind: EffectKind, round_: int) -> list[Entry]:
+    """A job's end, its model calls, its denials, its commands."""
+    role = ROLES[kind]
+    entries: list[Entry] = [(ModelCallEnded, fields) for fields in _calls(end, role, round_)]
+    reasons = Counter(row.reason for row in end.ledger.denied)
+    entries += [
+        (RequestDenied, {"key": end.key, "reason": reason, "count": count})
+        for reason, count in sorted(reasons.items())
+    ]
+    report = end.report
+    for command in report.commands if report else ():
+        fields: dict[str, object] = {"key": end.key, "name": command.name, "exit_code": command.exit_code}
+        fields |= {"timed_out": command.timed_out, "duration_ms": command.duration_ms}
+        entries.append((CheckEnded, fields))
+    entries.append((JobEnded, _job_fields(end, kind, role, round_)))
+    return entries
+
+
+def _calls(end: JobEnd, role: Role, round_: int) -> list[dict[str, object]]:
+    return [
+        {
+            "key": end.key,
+            "call": call.n,
+            "role": role,
+            "round": round_,
+            "model_asked": call.model_asked,
+            "model_answered": call.model_answered,
+            "status": call.status,
+            "error_type": call.error_type,
+            "usage": call.usage,
+            "cost_microusd": call.cost_microusd,
+            "settled": call.settled,
+            "estimated": call.estimated,
+            "unknown_price": call.unknown_price,
+            "duration_ms": call.duration_ms,
+        }
+        for call in end.ledger.calls
+    ]
+
+
+def _job_fields(end: JobEnd, kind: EffectKind, role: Role, round_: int) -> dict[str, object]:
+    report, agent = end.report, end.agent
+    return {
+        "key": end.key,
+        "effect": kind,
+        "role": role,
+        "round": round_,
+        "folder": end.folder,
+        "lost": end.container.lost,
+        "sidecar_lost": end.container.sidecar_lost,
+        "ended": report.ended if report else None,
+        "exit_code": report.exit_code if report else end.container.exit_code,
+        "oom": end.container.oom_killed or bool(report and report.oom_kills),
+        "duration_ms": end.duration_ms,
+        "peak_memory_bytes": report.peak_memory_bytes if report else None,
+        "runtime": agent.runtime if agent else None,
+        "version": agent.version if agent else None,
+        "model_asked": agent.model_asked if agent else None,
+        "model_answered": agent.model_answered if agent else None,
+        "calls": len(end.ledger.calls),
+        "cost_microusd": end.ledger.cost_microusd,
+        "lower_bound": end.is_lower_bound,
+    }
+
+
+def _review_entry(facts: ReviewFacts, round_: int) -> Entry:
+    weights = Counter(finding.severity for finding in facts.findings)
+    verdict = facts.fault or ("changes" if weights[Severity.MUST_FIX] else "approve")
+    return (
+        ReviewEnded,
+        {
+            "key": facts.key,
+            "round": round_,
+            "verdict": verdict,
+            "must_fix": weights[Severity.MUST_FIX],
+            "should_fix": weights[Severity.SHOULD_FIX],
+            "notes": weights[Severity.NOTE],
+            "dropped": facts.dropped,
+        },
+    )
