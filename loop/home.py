@@ -1,20 +1,13 @@
-"""Where the record lies: `$FACTORY_HOME`, else the platform's user state folder.
+"""The folders of the record: one a task below the home, kept aside on a restart.
 
-Limits: makes folders, reads nothing.
+Limits: makes and moves folders, reads nothing; the caller holds the task's lock.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
-
-from platformdirs import user_state_path
 
 from loop.atomic import PRIVATE_FOLDER
 
-
-def home_folder(environment: Mapping[str, str]) -> Path:
-    """The home's path; nothing is made."""
-    configured = environment.get("FACTORY_HOME")
-    return Path(configured).expanduser().absolute() if configured else user_state_path("factory-loop")
+LOCK_FILE = "lock"
 
 
 def task_folder(home: Path, task_id: str) -> Path:
@@ -25,12 +18,13 @@ def task_folder(home: Path, task_id: str) -> Path:
     return folder
 
 
-def set_aside(folder: Path) -> Path | None:
-    """Move a task's folder to `<task-id>.old-N`, for a new beginning; none where there was none."""
-    if not folder.exists():
-        return None
+def set_aside(folder: Path) -> Path:
+    """Move what a task's folder holds to `<task-id>.old-N`, for a new beginning; the lock stays."""
     n = 1
     while (target := folder.with_name(f"{folder.name}.old-{n}")).exists():
         n += 1
-    folder.rename(target)
+    target.mkdir(mode=PRIVATE_FOLDER)
+    for entry in folder.iterdir():
+        if entry.name != LOCK_FILE:
+            entry.rename(target / entry.name)
     return target

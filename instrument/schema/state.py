@@ -192,6 +192,10 @@ class TaskState(Frozen):
     terms: Terms
     authorised: bool = False
     """Whether a gated commit may be merged without asking."""
+    asked_runtime: RuntimeName | None = None
+    """`--runtime`, which overrides the task's and the repo's."""
+    asked_model: str | None = None
+    """`--model`, likewise."""
     stage: Stage = Stage.READY
     stop: Stop | None = None
     done: DoneReason | None = None
@@ -212,6 +216,8 @@ class TaskState(Frozen):
     rulings: tuple[Ruling, ...] = ()
     decisions: tuple[Decision, ...] = ()
     summary: str = ""
+    seen_tip: str | None = None
+    """The branch's tip at the last rebase, whatever came of it."""
     landing: Landing | None = None
     gated: str | None = None
     """The landing commit that the gate passed; only this one is merged."""

@@ -145,10 +145,11 @@ def _absorb_review(state: TaskState, outcome: Outcome, facts: ReviewFacts) -> Ta
 
 def _absorb_rebase(state: TaskState, facts: RebaseFacts) -> TaskState:
     if facts.landing is None:
-        return state
+        return state.model_copy(update={"seen_tip": facts.onto})
     has_moved = facts.landing.onto != state.base
     return state.model_copy(
         update={
+            "seen_tip": facts.onto,
             "landing": facts.landing,
             "gated": None,
             "base": facts.landing.onto,

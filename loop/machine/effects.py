@@ -99,6 +99,7 @@ class Rebase(EffectBase):
     """Make the commit that lands, on the branch's present tip."""
 
     kind: Literal[EffectKind.REBASE] = EffectKind.REBASE
+    n: NonNegativeInt
     candidate: Candidate
 
 

@@ -85,6 +85,8 @@ class RebaseFacts(FactsBase):
     """The landing commit, or why there is none."""
 
     kind: Literal["rebase"] = "rebase"
+    onto: str
+    """The branch's tip that the rebase was tried on."""
     landing: Landing | None = None
     candidate: Candidate | None = None
     """The candidate on the new base; the same one where the base has not moved."""

@@ -43,8 +43,9 @@ def plan(state: TaskState) -> Effect:
             return _plan_review(state)
         case Stage.REBASE:
             candidate = _candidate(state)
-            key = effect_key(state, EffectKind.REBASE, candidate.commit)
-            return Rebase(key=key, candidate=candidate)
+            kind = EffectKind.REBASE
+            key = effect_key(state, kind, candidate.commit)
+            return Rebase(key=key, n=effect_number(state, kind), candidate=candidate)
         case Stage.GATE:
             return _plan_gate(state)
         case Stage.MERGE:

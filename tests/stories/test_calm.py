@@ -64,7 +64,7 @@ def test_moved_main_is_rebased_and_gated_again_but_not_reviewed(tmp_path: Path):
 
 
 def test_nothing_ahead_after_the_rebase_is_already_upstream(tmp_path: Path):
-    life = Life(tmp_path, rebase=[lambda _, e: RebaseFacts(key=e.key)]).run()
+    life = Life(tmp_path, rebase=[lambda _, e: RebaseFacts(key=e.key, onto="8" * 40)]).run()
     assert life.ending == "already_upstream"
     assert life.state.stage is Stage.DONE
 

@@ -254,7 +254,7 @@ def test_gate_exhausted_after_two_repairs(tmp_path: Path):
 
 
 def test_merge_conflict_is_looked_at_again_once_main_moved(tmp_path: Path):
-    conflict = lambda _, e: RebaseFacts(key=e.key, conflicts=("src/x.py",))
+    conflict = lambda _, e: RebaseFacts(key=e.key, onto="8" * 40, conflicts=("src/x.py",))
     life = Life(tmp_path, rebase=[conflict]).run()
     assert life.ending == "merge_conflict"
     assert life.state.stop.details == ("src/x.py",)
@@ -264,7 +264,7 @@ def test_merge_conflict_is_looked_at_again_once_main_moved(tmp_path: Path):
 
 
 def test_merge_conflict_ruled_begins_on_the_new_main(tmp_path: Path):
-    conflict = lambda _, e: RebaseFacts(key=e.key, conflicts=("src/x.py",))
+    conflict = lambda _, e: RebaseFacts(key=e.key, onto="8" * 40, conflicts=("src/x.py",))
     life = Life(tmp_path, rebase=[conflict]).run()
     assert life.rule("main is right about x")
     assert life.ending == "merged"

@@ -61,7 +61,7 @@ def base_facts(state: TaskState, effect: Any, **changes: Any) -> BaseFacts:
 def rebase_facts(state: TaskState, effect: Any, onto: str | None = None) -> RebaseFacts:
     number = state.counters.main_moves
     landing = Landing(commit=f"{number}e".rjust(40, "0"), tree="f" * 40, onto=onto or state.base or "")
-    return RebaseFacts(key=effect.key, landing=landing, candidate=effect.candidate)
+    return RebaseFacts(key=effect.key, onto=landing.onto, landing=landing, candidate=effect.candidate)
 
 
 def candidate_facts(_: TaskState, effect: Any) -> CandidateFacts:

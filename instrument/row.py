@@ -1,0 +1,188 @@
+"""One task's figures, summed over its runs.
+
+Reads the task's folders; writes nothing. The state's total decides what a task
+cost; the record gives tokens by bucket, jobs and stops.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from instrument.figures import Agent, JobLine, Row
+from instrument.found import FoundTask, read_state
+from instrument.record import Job, Record, read_record
+from instrument.schema.state import TaskState
+from instrument.schema.usage import Usage
+from instrument.schema.vocabulary import DoneReason, EffectKind, Role, StopReason
+
+_DATED = re.compile(r"-[0-9]{8}")
+_AGENT_EFFECTS = (EffectKind.IMPLEMENT, EffectKind.REVIEW)
+_MANY = "the cost of {} jobs is not fully known"
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One folder's figures; a run without a readable state has only what its record says."""
+
+    name: str
+    state: TaskState | None
+    record: Record
+    cost_microusd: int | None
+    unmetered_parts: int
+    missing: tuple[str, ...]
+
+    @property
+    def is_usage_complete(self) -> bool:
+        """Whether every token of the run is in its record."""
+        record = self.record
+        is_whole = not record.missing and not record.has_unsettled and not self.unmetered_parts
+        return is_whole and record.calls_microusd == self.cost_microusd
+
+
+def build_row(task: FoundTask) -> Row:
+    """Sum a task's runs; damage of any kind makes a mark in the row, never an error."""
+    runs = [_read_run(folder) for folder in task.folders]
+    last = runs[-1]
+    costs = [run.cost_microusd for run in runs if run.cost_microusd is not None]
+    states = [run.state for run in runs if run.state is not None]
+    has_all = len(states) == len(runs)
+    state = last.state
+    missing = [
+        f"{run.name}: {clause}" if run is not last else clause for run in runs for clause in run.missing
+    ]
+    lead_ms, clause = _lead(state)
+    missing += [clause] if clause else []
+    return Row(
+        task_id=task.task_id,
+        purpose=state.purpose if state else last.record.purpose,
+        runs=len(runs),
+        stage=state.stage if state else None,
+        stop=state.stop.reason if state and state.stop else None,
+        done=state.done if state else None,
+        lead_ms=lead_ms,
+        coder_rounds=sum(s.counters.coder_rounds for s in states) if has_all else None,
+        review_rounds=sum(s.counters.review_rounds for s in states) if has_all else None,
+        gates=sum(s.counters.effects.get(EffectKind.GATE, 0) for s in states) if has_all else None,
+        stops=tuple(reason for run in runs for reason in _stops(run)),
+        usage=sum((run.record.usage for run in runs), Usage()),
+        usage_complete=all(run.is_usage_complete for run in runs),
+        cost_microusd=sum(costs) if costs else None,
+        lower_bound=any(run.unmetered_parts for run in runs),
+        unmetered_parts=sum(run.unmetered_parts for run in runs),
+        job_ms=sum(s.spend.job_ms for s in states) if has_all else None,
+        agents=_agents(runs),
+        jobs=tuple(_job_line(run.name, job) for run in runs for job in run.record.jobs.values()),
+        missing=tuple(missing),
+    )
+
+
+def _read_run(folder: Path) -> _Run:
+    state, clause = read_state(folder)
+    record = read_record(folder)
+    missing = [clause] if clause else []
+    missing += record.missing
+    if state is None:
+        # Never zero: with no call on record either, the cost is not known at all.
+        cost = record.calls_microusd if record.calls else None
+        return _Run(folder.name, None, record, cost, 1, tuple(missing))
+    parts, clauses = _unmetered(state, record)
+    if record.calls_microusd < state.spend.microusd and not parts:
+        clauses.append("events.jsonl lacks model calls that state.json counts")
+    return _Run(folder.name, state, record, state.spend.microusd, parts, tuple(missing + clauses))
+
+
+def _unmetered(state: TaskState, record: Record) -> tuple[int, list[str]]:
+    """How many parts of a run's cost the state's total leaves open, with a clause for each kind."""
+    clauses = []
+    parts = max(state.spend.unmetered_jobs, int(state.spend.lower_bound))
+    if parts:
+        clauses.append("the cost of one job is not fully known" if parts == 1 else _MANY.format(parts))
+    elif record.has_unsettled:
+        parts = 1
+        clauses.append("a model call has no end on record")
+    if state.attempt and state.attempt.kind in _AGENT_EFFECTS:
+        parts += 1
+        clauses.append("the job begun last is not collected yet")
+    if record.calls_microusd > state.spend.microusd:
+        parts += 1
+        clauses.append("events.jsonl has model calls that state.json does not count")
+    return parts, clauses
+
+
+def _lead(state: TaskState | None) -> tuple[int | None, str]:
+    """Lead time of a merged task in ms; none with a clause where a merged task has none."""
+    if state is None or state.done is not DoneReason.MERGED:
+        return None, ""
+    if state.ready_utc is None or state.ended_utc is None:
+        return None, "state.json has no time of the ready commit or of the merge"
+    lead_ms = round((state.ended_utc - state.ready_utc).total_seconds() * 1000)
+    if lead_ms < 0:
+        return None, "the ready commit is dated after the merge"
+    return lead_ms, ""
+
+
+def _stops(run: _Run) -> list[StopReason]:
+    """The stops on record; the one in force too where the record lost it."""
+    stops = [reason for _, reason in sorted(run.record.stops.items())]
+    now = run.state.stop.reason if run.state and run.state.stop else None
+    if now is not None and (not stops or stops[-1] is not now):
+        stops.append(now)
+    return stops
+
+
+def _agents(runs: list[_Run]) -> tuple[Agent, ...]:
+    found: dict[Agent, None] = {}
+    for run in runs:
+        for job in run.record.jobs.values():
+            if job.role in (Role.CODER, Role.REVIEWER):
+                found.update(dict.fromkeys(_agents_of(job)))
+    return tuple(found)
+
+
+def _agents_of(job: Job) -> list[Agent]:
+    """The programs and models of one job; the ledger's word on the model goes before the agent's own."""
+    end = job.end
+    pairs = [pair for pair in job.models if pair[1] is not None]
+    if not pairs and end is not None:
+        pairs = [(end.model_asked, end.model_answered)]
+    if not pairs:
+        pairs = list(job.models)
+    return [
+        Agent(
+            role=job.role,
+            runtime=end.runtime if end else None,
+            version=end.version if end else None,
+            model_asked=asked,
+            model_answered=answered,
+            differs=_differs(asked, answered),
+        )
+        for asked, answered in pairs
+    ]
+
+
+def _differs(asked: str | None, answered: str | None) -> bool:
+    if asked is None or answered is None or asked == answered:
+        return False
+    short, long = sorted((asked, answered), key=len)
+    return not (long.startswith(short) and _DATED.fullmatch(long, len(short)))
+
+
+def _job_line(run: str, job: Job) -> JobLine:
+    end = job.end
+    # The end's own sum and the calls are written by one collection; the larger is the safer bound.
+    cost = max(job.calls_microusd, end.cost_microusd if end else 0)
+    return JobLine(
+        run=run,
+        key=job.key,
+        folder=end.folder if end else None,
+        effect=end.effect if end else None,
+        role=job.role,
+        round=job.round,
+        collected=end is not None,
+        lost=end.lost if end else False,
+        calls=max(job.calls, end.calls if end else 0),
+        usage=job.usage,
+        cost_microusd=cost,
+        lower_bound=end is None or end.lower_bound or job.has_unsettled,
+        duration_ms=end.duration_ms if end else 0,
+    )

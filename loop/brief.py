@@ -1,0 +1,122 @@
+"""The brief of a stop: what happened, what it cost, the evidence, the commands that continue.
+
+At most 4 KB; a person reads it in one minute. Pure: no I/O.
+"""
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from instrument.money import show_usd
+from instrument.schema.state import Stop, TaskState
+from instrument.schema.vocabulary import StopReason
+from loop.machine.resume import open_findings
+from loop.machine.stops import STOPS
+
+MAX_BYTES = 4096
+CUT = "\n… (cut; the evidence has the rest)\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where things are, for the commands of a brief."""
+
+    folder: Path
+    """The task's own."""
+    store: Path
+    checkout: Path
+    command: str
+    """What continues this task, such as `factory run tasks/007-retry.md`."""
+
+
+def write_brief(state: TaskState, places: Places) -> str:
+    """Compose the brief of a stopped task."""
+    stop = state.stop
+    if stop is None:
+        raise ValueError("only a stopped task has a brief")
+    head = [*_candidate_commands(state, places), f"# {state.task_id} stopped: {stop.reason}", ""]
+    head += [STOPS[stop.reason].sentence, ""]
+    tail = ["", *_cost(state), "", *_evidence(stop, places), "", "To continue:", *_commands(stop, places)]
+    facts = [f"It stood at {stop.stage}, outcome {stop.outcome}."]
+    facts += [f"- {detail}" for detail in stop.details]
+    facts += _open_points(state, stop)
+    return _fit("\n".join(head), "\n".join(facts), "\n".join(tail) + "\n")
+
+
+def _candidate_commands(state: TaskState, places: Places) -> list[str]:
+    """How to see the candidate, and how to make a branch of it; nothing where there is none."""
+    if state.candidate is None:
+        return []
+    commit = state.candidate.commit
+    store, checkout = shlex.quote(str(places.store)), shlex.quote(str(places.checkout))
+    branch = f"factory/{state.task_id}"
+    return [
+        f"See it:       git --git-dir={store} show {commit[:12]}",
+        f"Make a branch: git -C {checkout} fetch {store} {commit}:refs/heads/{branch}",
+        "",
+    ]
+
+
+def _cost(state: TaskState) -> list[str]:
+    counters, spend = state.counters, state.spend
+    cost = show_usd(spend.microusd, lower_bound=spend.lower_bound)
+    return [
+        (
+            f"So far: {cost}, {counters.coder_rounds} coder rounds, {counters.review_rounds} reviews, "
+            f"{spend.job_ms // 60_000} min of job run time."
+        )
+    ]
+
+
+def _evidence(stop: Stop, places: Places) -> list[str]:
+    lines = [f"Evidence: {places.folder / stop.folder / 'out'}"] if stop.folder else []
+    return [*lines, f"Record:   {places.folder}"]
+
+
+def _open_points(state: TaskState, stop: Stop) -> list[str]:
+    if stop.reason not in (StopReason.READY_TO_MERGE, StopReason.REVIEW_EXHAUSTED):
+        return []
+    left = [f"- open {f.severity} {f.id} {f.path}: {f.text}" for f in open_findings(state)]
+    shown = stop.details
+    return [line for line in left if not any(detail in line for detail in shown)]
+
+
+def _commands(stop: Stop, places: Places) -> list[str]:
+    row = STOPS[stop.reason]
+    lines = []
+    if stop.reason is StopReason.READY_TO_MERGE:
+        lines.append(f"  {places.command} --auto-merge")
+    if row.rerun is not None:
+        lines.append(f"  {places.command}")
+    if row.ruling is not None:
+        lines.append(f"  {places.command} --ruling 'what you decide'")
+    if row.edit is not None and row.rerun is None:
+        lines.append(f"  # or edit the task file, commit it, then:  {places.command}")
+    lines.append(f"  {places.command} --restart   # begin again")
+    return lines
+
+
+def _fit(head: str, facts: str, tail: str) -> str:
+    """Cut the facts in the middle of the brief, never the commands at its end."""
+    room = MAX_BYTES - len(head.encode()) - len(tail.encode()) - len(CUT.encode()) - 2
+    raw = facts.encode("utf-8", "replace")
+    if len(raw) > room:
+        facts = raw[: max(0, room)].decode("utf-8", "ignore") + CUT
+    return f"{head}\n{facts}\n{tail}"
+
+
+def corrupt_brief(why: str, places: Places) -> str:
+    """The brief of a task whose state cannot be read: nothing is known but that."""
+    lines = [
+        f"# stopped: {StopReason.STATE_CORRUPT}",
+        "",
+        STOPS[StopReason.STATE_CORRUPT].sentence,
+        "",
+        f"- {why}",
+        f"- see what a damaged file still says: {places.folder / 'events.jsonl'}",
+        "",
+        "To continue:",
+        f"  {places.command} --restart   # begin again; the old folder is kept",
+        "",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,167 @@
+"""The `factory` command: arguments in, exit code out.
+
+Limits: the outermost frame; every error becomes one sentence here.
+"""
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from instrument.found import find_home
+from instrument.schema.vocabulary import Purpose, RuntimeName
+from jobs.runner import DockerJobs
+from loop.errors import Exit, RunError, UsageError
+from loop.git.errors import GitError
+from loop.problems import Problems
+from loop.progress import Progress
+from loop.request import RunRequest
+from loop.run import Ending, World
+from loop.run import run as run_task
+from loop.signals import Interrupted, Signals
+from loop.status import status_lines
+
+RUNTIMES = [name.value for name in RuntimeName]
+PURPOSES = [purpose.value for purpose in Purpose]
+FOLDER = click.Path(path_type=Path, exists=True)
+
+
+@click.group()
+@click.version_option(package_name="factory-loop")
+def main() -> None:
+    """Carry task files to merged commits: models write, a deterministic program decides."""
+
+
+@main.command()
+@click.argument("task")
+@click.option(
+    "--repo", type=click.Path(path_type=Path, exists=True), default=Path(), help="A folder of the repo."
+)
+@click.option("--ruling", metavar="TEXT|@FILE", help="Answer the question that the task waits for.")
+@click.option("--auto-merge", is_flag=True, help="Merge without asking once the gate has passed.")
+@click.option("--restart", is_flag=True, help="Begin again; the old run is kept, its cost counts.")
+@click.option("--runtime", type=click.Choice(RUNTIMES), help="The agent program, over task and repo.")
+@click.option("--model", metavar="ID", help="The model, over task and repo.")
+@click.option("--json", "as_json", is_flag=True, help="Print one object last on stdout.")
+@click.option(
+    "--story",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Let a scripted provider answer from this story instead of the real one.",
+)
+@click.option(
+    "--purpose", type=click.Choice([p.value for p in Purpose]), default=Purpose.TASK.value, hidden=True
+)
+def run(  # noqa: PLR0913 - one parameter an option
+    *,
+    task: str,
+    repo: Path,
+    ruling: str | None,
+    auto_merge: bool,
+    restart: bool,
+    runtime: str | None,
+    model: str | None,
+    as_json: bool,
+    story: Path | None,
+    purpose: str,
+) -> None:
+    """Carry TASK (a committed Markdown file) to a merged commit, or to a stop with one question.
+
+    Run the same command again to continue. Exit codes: 0 done, 2 usage, 3 stopped for a
+    person, 4 busy or waiting, 130 and 143 after a signal.
+    """
+    signals = Signals()
+    signals.install()
+    progress = Progress(sys.stderr)
+
+    def go() -> Ending:
+        request = RunRequest(
+            task=task,
+            repo=repo.resolve(),
+            ruling=_read_ruling(ruling),
+            auto_merge=auto_merge,
+            restart=restart,
+            runtime=RuntimeName(runtime) if runtime else None,
+            model=model,
+            story=story.read_bytes() if story else None,
+            purpose=Purpose(purpose),
+        )
+        jobs = DockerJobs(
+            locks=find_home(os.environ) / "locks",
+            say=progress.note,
+            on_progress=lambda beat: progress.beats(beat.elapsed_s, beat.ledger),
+        )
+        world = World(
+            jobs=jobs,
+            environment=os.environ,
+            signals=signals,
+            progress=progress,
+            now=lambda: datetime.now(UTC),
+        )
+        _say_if_nothing_is_kept(progress)
+        return run_task(request, world)
+
+    ending = _guarded(go)
+    if as_json:
+        click.echo(ending.result.model_dump_json())
+    else:
+        click.echo(ending.text, nl=False)
+    sys.exit(ending.result.exit_code)
+
+
+def _read_ruling(text: str | None) -> str | None:
+    if text is None or not text.startswith("@"):
+        ruling = text
+    else:
+        try:
+            ruling = Path(text[1:]).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"--ruling {text}: the file cannot be read as UTF-8 text ({error})") from error
+    if ruling is not None and not ruling.strip():
+        raise UsageError("--ruling is empty; write what you decide")
+    return ruling
+
+
+def _say_if_nothing_is_kept(progress: Progress) -> None:
+    if os.environ.get("CI") and not os.environ.get("FACTORY_HOME"):
+        progress.note("CI without FACTORY_HOME: the run folder is not kept, so a rerun begins anew.")
+
+
+def _guarded(go: Callable[[], Ending]) -> Ending:
+    """Turn every expected failure into one sentence (or several problems) and its exit code."""
+    try:
+        return go()
+    except RunError as error:
+        _fail(str(error), error.exit_code)
+    except (Problems, GitError) as error:
+        _fail(str(error), Exit.USAGE)
+    except Interrupted as interrupted:
+        sys.exit(interrupted.exit_code)
+    except Exception:  # noqa: BLE001 - the outermost frame: a person gets one sentence, we get the trace
+        _fail(f"A bug of ours; please report {_keep_trace()}. Run the same command to continue.", Exit.BUG)
+
+
+def _keep_trace() -> Path:
+    """Write the present exception's trace into the home; a terminal is no place for it."""
+    folder = find_home(os.environ)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder / f"bug-{datetime.now(UTC):%Y%m%dT%H%M%S}.txt"
+    path.write_text(traceback.format_exc(), encoding="utf-8", errors="replace")
+    return path
+
+
+def _fail(text: str, code: int) -> NoReturn:
+    click.echo(text, err=True)
+    sys.exit(code)
+
+
+@main.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line instead.")
+def status(*, as_json: bool) -> None:
+    """Print one line a task, from state.json."""
+    for line in status_lines(os.environ, as_json=as_json):
+        click.echo(line)

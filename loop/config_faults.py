@@ -1,0 +1,92 @@
+"""What a model says about `factory.toml`, turned into sentences for a person.
+
+Pure: no I/O.
+"""
+
+from collections.abc import Mapping
+
+from pydantic_core import ErrorDetails
+
+from instrument.schema.base import Frozen
+from loop import config_tables as tables
+from loop.problems import Problem, show, suggest
+from loop.toml_lines import TomlLines
+
+_WITHOUT_EFFECT = {("egress",), ("paths", "tests"), ("limits", "same_command")}
+_KINDS = {
+    "string_type": "must be a text in quotes",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "finite_number": "must be a finite number",
+    "bool_type": "must be true or false",
+    "tuple_type": 'must be a list, such as ["one", "two"]',
+    "model_type": "must be a table",
+    "dict_type": "must be a table",
+    "missing": "is missing",
+}
+_BOUNDS = {
+    "greater_than": ("must be above", "gt"),
+    "greater_than_equal": ("must be at least", "ge"),
+    "less_than_equal": ("must be at most", "le"),
+    "string_too_long": ("must be shorter; characters allowed:", "max_length"),
+}
+_GATHERED = ("checks", "commands")
+
+
+def problem_of(error: ErrorDetails, path: str, lines: TomlLines) -> Problem:
+    """Give one validation error as a sentence with its line."""
+    written = _as_written(error["loc"])
+    keys = tuple(part for part in written if isinstance(part, str))
+    kind, context = error["type"], error.get("ctx", {})
+    if kind == "extra_forbidden":
+        return Problem(path, lines.of(*keys), _unknown(keys))
+    if kind == "value_error":
+        sentence = str(context["error"])
+    elif kind in _BOUNDS:
+        words, bound = _BOUNDS[kind]
+        sentence = f"{words} {context[bound]:g}"
+    elif kind in {"enum", "literal_error"}:
+        sentence = f"must be one of {str(context['expected']).replace(chr(39), '')}"
+    else:
+        sentence = _KINDS.get(kind, f"cannot be used: {error['msg']}")
+    return Problem(path, lines.of(*keys), f"{_name(written)} {sentence}")
+
+
+def _as_written(loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """Undo the gathering of check tables, and drop the mark that the error is about a key."""
+    if loc[:2] == _GATHERED:
+        loc = (loc[0], *loc[2:])
+    return tuple(part for part in loc if part != "[key]")
+
+
+def _name(written: tuple[int | str, ...]) -> str:
+    """Name a place as a reader looks for it: `[limits] memory`, `[setup] always, item 2`."""
+    keys = [part if part.isprintable() else show(part) for part in written if isinstance(part, str)]
+    items = [f", item {part + 1}" for part in written if isinstance(part, int)]
+    depth = 2 if keys[:1] == ["checks"] and len(keys) > 2 else 1  # noqa: PLR2004 - [checks.NAME] key
+    if keys[:2] == ["agent", "command"] and len(keys) > 2:  # noqa: PLR2004 - [agent.command] key
+        depth = 2
+    table, rest = keys[:depth], keys[depth:]
+    return f"[{'.'.join(table)}]{' ' if rest else ''}{'.'.join(rest)}{''.join(items)}"
+
+
+def _unknown(keys: tuple[str, ...]) -> str:
+    if keys in _WITHOUT_EFFECT:
+        return f"{_name(keys)} has no effect in this version; take it out"
+    known = _known(keys[:-1])
+    where = f" in [{'.'.join(keys[:-1])}]" if len(keys) > 1 else ""
+    return f"unknown key {show(keys[-1])}{where}{suggest(keys[-1], known)}"
+
+
+def _known(table: tuple[str, ...]) -> Mapping[str, object]:
+    """Return the keys that a table may have."""
+    if table[:1] == ("checks",):
+        return tables.CheckTable.model_fields
+    model: type[Frozen] = tables.FactoryToml
+    for key in table:
+        inner = model.model_fields[key].annotation
+        assert isinstance(inner, type)
+        assert issubclass(inner, Frozen)
+        model = inner
+    return model.model_fields

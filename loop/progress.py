@@ -1,0 +1,74 @@
+"""Plain progress lines for a person: stage, job, elapsed time, tokens, cost.
+
+Limits: writes to the stream it was given, nothing else.
+"""
+
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+from instrument.money import show_usd
+from instrument.schema.ledger import LedgerSummary
+from instrument.schema.state import TaskState
+from instrument.schema.vocabulary import EffectKind, Outcome
+from loop.machine.effects import FOLDER_LABELS, Effect
+from loop.machine.facts import Facts, JobFacts, ReviewFacts
+
+HEARTBEAT_S = 15
+
+
+class Progress:
+    """Implements `loop.drive.Watcher` with one line at an effect's beginning and one at its end."""
+
+    def __init__(self, stream: TextIO, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._began = clock()
+        self._spoke = clock()
+        self._label = ""
+
+    def began(self, state: TaskState, effect: Effect, *, resumed: bool) -> None:
+        """Say what is about to be done; git effects are too quick for a line of their own."""
+        self._began = self._spoke = self._clock()
+        self._label = _label(effect)
+        if effect.kind.is_job or resumed:
+            how = " (found under way: going on with it)" if resumed else ""
+            self._say(f"{state.stage:<10} {self._label} …{how}")
+
+    def beats(self, elapsed_s: float, ledger: LedgerSummary) -> None:
+        """A job goes on; a line every fifteen seconds."""
+        if self._clock() - self._spoke < HEARTBEAT_S:
+            return
+        self._spoke = self._clock()
+        self._say(f"{'':<10} {self._label} … {elapsed_s:.0f} s{_bill(ledger)}")
+
+    def ended(self, before: TaskState, outcome: Outcome, after: TaskState, facts: Facts | None) -> None:
+        """Say what came of it."""
+        elapsed_s = self._clock() - self._began
+        bill = _bill(facts.end.ledger) if isinstance(facts, JobFacts | ReviewFacts) else ""
+        total = show_usd(after.spend.microusd, lower_bound=after.spend.lower_bound)
+        where = f"stopped: {after.stop.reason}" if after.stop else f"{after.stage}"
+        arrow = "" if after.stage is before.stage else f" → {where}"
+        spent = f", {total} in all" if bill else ""
+        self._say(f"{before.stage:<10} {outcome}{arrow}  ({elapsed_s:.1f} s{bill}{spent})")
+
+    def note(self, text: str) -> None:
+        """Say one sentence."""
+        self._say(text)
+
+    def _say(self, text: str) -> None:
+        self._stream.write(f"{text}\n")
+        self._stream.flush()
+
+
+def _label(effect: Effect) -> str:
+    round_ = getattr(effect, "round", None)
+    name = FOLDER_LABELS.get(EffectKind(effect.kind), effect.kind.slug)
+    return name if round_ is None else f"{name} {round_}"
+
+
+def _bill(ledger: LedgerSummary) -> str:
+    if not ledger.calls:
+        return ""
+    tokens = sum(call.usage.total_tokens for call in ledger.calls)
+    return f", {len(ledger.calls)} calls, {tokens} tokens, {show_usd(ledger.cost_microusd)}"

@@ -1,0 +1,68 @@
+"""What a person asks of one run, and what it came to.
+
+Pure: no I/O.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from instrument.schema.base import Frozen
+from instrument.schema.state import TaskState
+from instrument.schema.vocabulary import DoneReason, Purpose, RuntimeName, Stage, StopReason
+from loop.errors import Exit
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """`factory run TASK …`, parsed."""
+
+    task: str
+    """As typed: a path, relative to the current folder or to the repository."""
+    repo: Path
+    ruling: str | None = None
+    """The text itself; `@FILE` is read already."""
+    auto_merge: bool = False
+    restart: bool = False
+    runtime: RuntimeName | None = None
+    model: str | None = None
+    story: bytes | None = None
+    """A scripted provider's story, for demos and tests."""
+    purpose: Purpose = Purpose.TASK
+
+
+class RunResult(Frozen):
+    """What `--json` prints."""
+
+    task_id: str
+    stage: Stage
+    stop_reason: StopReason | None
+    done_reason: DoneReason | None
+    commit: str | None
+    """The merged commit; of a stop the candidate, where there is one."""
+    coder_rounds: int
+    review_rounds: int
+    cost_microusd: int
+    cost_is_lower_bound: bool
+    run_folder: str
+
+    @property
+    def exit_code(self) -> Exit:
+        """0 for a task that is done, 3 for one that waits for a person."""
+        return Exit.DONE if self.stage is Stage.DONE else Exit.STOPPED
+
+
+def result_of(state: TaskState, folder: Path) -> RunResult:
+    """The result of a task in its present state."""
+    candidate = state.candidate.commit if state.candidate else None
+    return RunResult(
+        task_id=state.task_id,
+        stage=state.stage,
+        stop_reason=state.stop.reason if state.stop else None,
+        done_reason=state.done,
+        commit=state.merged or candidate,
+        coder_rounds=state.counters.coder_rounds,
+        review_rounds=state.counters.review_rounds,
+        cost_microusd=state.spend.microusd,
+        cost_is_lower_bound=state.spend.lower_bound,
+        run_folder=str(folder),
+    )

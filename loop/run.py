@@ -1,0 +1,200 @@
+"""One run of one task: open it, let the person's words have their effect, drive, say how it ended.
+
+Limits: start and restart go through this one door.
+"""
+
+import os
+import shlex
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from instrument.report import one_task
+from instrument.schema.events import RunEnded, RunStarted
+from instrument.schema.state import TaskState
+from instrument.schema.vocabulary import Stage, StopReason
+from instrument.table import render_bill
+from jobs.errors import JobsError
+from jobs.ports import Jobs
+from loop.atomic import write_atomic
+from loop.brief import Places, corrupt_brief, write_brief
+from loop.continuing import continue_task, with_choices_of
+from loop.drive import Driver
+from loop.home import set_aside
+from loop.journal import Journal
+from loop.progress import Progress
+from loop.record import Entry
+from loop.request import RunRequest, RunResult, result_of
+from loop.session import Session, new_state, open_session
+from loop.shell.shell import Shell
+from loop.signals import Interrupted, Signals
+from loop.store import StateCorruptError, load_state, save_state
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What a run takes from outside."""
+
+    jobs: Jobs
+    environment: Mapping[str, str]
+    signals: Signals
+    progress: Progress
+    now: Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended, for whoever prints it."""
+
+    result: RunResult
+    text: str
+    """The bill of a task that is done, the brief of one that is stopped."""
+
+
+def run(request: RunRequest, world: World) -> Ending:
+    """Carry the task as far as it goes.
+
+    Raises:
+        RunError, Problems, GitError: The run cannot begin; nothing was changed.
+        Interrupted: A signal ended it; the text for the person has been said.
+    """
+    with open_session(request, jobs=world.jobs, environment=world.environment, now=world.now) as session:
+        places = _places(session, request)
+        try:
+            state = None if request.restart else load_state(session.folder)
+        except StateCorruptError as error:
+            return _corrupt(session, places, error)
+        if request.restart:
+            _begin_again(session, world)
+        return _run(session, request, world, state, places)
+
+
+def _run(
+    session: Session, request: RunRequest, world: World, state: TaskState | None, places: Places
+) -> Ending:
+    entries: list[Entry] = []
+    if state is None:
+        state = new_state(session, request, created_utc=world.now())
+        save_state(session.folder, state)
+    else:
+        session = with_choices_of(session, state)
+        going = continue_task(session, request, state)
+        state, entries = going.state, going.entries
+        session = with_choices_of(session, state)
+        if state.stage not in (Stage.STOPPED, Stage.DONE):
+            world.progress.note(f"{state.task_id} goes on at {state.stage}")
+    with _journal(session, state, world) as journal:
+        for kind, fields in entries:
+            journal.append(kind, **fields)
+        _save_rulings(session.folder, state)
+        save_state(session.folder, state)
+        _reap(session, state)
+        state = _drive(session, world, journal, state, places)
+        ending = _end(session, state, places)
+        journal.append(RunEnded, exit_code=ending.result.exit_code)
+    return ending
+
+
+@contextmanager
+def _journal(session: Session, state: TaskState, world: World) -> Iterator[Journal]:
+    """The task's record for one run; a signal's exit code is its last word, a bug's has none."""
+    journal = Journal(
+        session.folder, task_id=state.task_id, run_id=state.run_id, purpose=state.purpose, now=world.now
+    )
+    try:
+        journal.append(
+            RunStarted, pid=os.getpid(), host=socket.gethostname(), version=version("factory-loop")
+        )
+        yield journal
+    except Interrupted as interrupted:
+        journal.append(RunEnded, exit_code=interrupted.exit_code)
+        raise
+    finally:
+        journal.close()
+
+
+def _drive(session: Session, world: World, journal: Journal, state: TaskState, places: Places) -> TaskState:
+    driver = Driver(
+        session.folder,
+        journal=journal,
+        shell=Shell(session.context),
+        watcher=world.progress,
+        signals=world.signals,
+        now=world.now,
+    )
+    world.signals.hold()
+    try:
+        return driver.drive(state)
+    except Interrupted:
+        world.progress.note(f"interrupted; to continue:  {places.command}")
+        raise
+
+
+def _places(session: Session, request: RunRequest) -> Places:
+    root = session.context.store.checkout.root
+    words = ["factory", "run", session.task_path]
+    if Path.cwd() != root:
+        words += ["--repo", str(root)]
+    if request.story is not None:
+        words += ["--story", "STORY"]
+    return Places(
+        folder=session.folder,
+        store=session.context.store.path,
+        checkout=root,
+        command=shlex.join(words),
+    )
+
+
+def _begin_again(session: Session, world: World) -> None:
+    """Keep the old folder under another name; its pod goes, its cost stays in the report."""
+    with suppress(StateCorruptError, JobsError):
+        old = load_state(session.folder)
+        if old is not None:
+            session.context.jobs.reap(old.run_id, keep=None)
+    kept = set_aside(session.folder)
+    world.progress.note(f"{session.task_id} begins again; the old run is kept in {kept}")
+
+
+def _reap(session: Session, state: TaskState) -> None:
+    """Take away what a killed loop left under keys that are settled."""
+    with suppress(JobsError):
+        session.context.jobs.reap(state.run_id, keep=state.attempt.key if state.attempt else None)
+
+
+def _save_rulings(folder: Path, state: TaskState) -> None:
+    """`rulings.md` for a person to read; the state decides."""
+    if state.rulings:
+        text = "\n".join(f"## At {ruling.stop}\n\n{ruling.text}\n" for ruling in state.rulings)
+        write_atomic(folder / "rulings.md", text.encode("utf-8", "replace"))
+
+
+def _end(session: Session, state: TaskState, places: Places) -> Ending:
+    result = result_of(state, session.folder)
+    if state.stage is Stage.STOPPED:
+        text = write_brief(state, places)
+        write_atomic(session.folder / "brief.md", text.encode("utf-8", "replace"))
+        return Ending(result, text)
+    (session.folder / "brief.md").unlink(missing_ok=True)
+    bill = render_bill(one_task(session.context.home, state.task_id))
+    return Ending(result, f"{bill}\nRun folder: {session.folder}\n")
+
+
+def _corrupt(session: Session, places: Places, error: StateCorruptError) -> Ending:
+    """Nothing is changed; what it cost is not known, so the amount is a lower bound of nothing."""
+    result = RunResult(
+        task_id=session.task_id,
+        stage=Stage.STOPPED,
+        stop_reason=StopReason.STATE_CORRUPT,
+        done_reason=None,
+        commit=None,
+        coder_rounds=0,
+        review_rounds=0,
+        cost_microusd=0,
+        cost_is_lower_bound=True,
+        run_folder=str(session.folder),
+    )
+    return Ending(result, corrupt_brief(str(error), places))

@@ -1,0 +1,229 @@
+"""Opens one task for one run: the repository, the papers, the lock, the state.
+
+Limits: reads what a person wrote, makes folders; drives nothing.
+"""
+
+import os
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+
+from filelock import FileLock, Timeout
+
+from instrument.found import find_home
+from instrument.schema.state import TaskState
+from jobs.ports import Jobs
+from loop.config import FILE_NAME, Config, parse_config
+from loop.errors import BusyError, UsageError
+from loop.git.checkout import Checkout, default_branch, default_remote, find_checkout, read_committed
+from loop.git.store import open_store
+from loop.home import LOCK_FILE, task_folder
+from loop.problems import Problem, Problems
+from loop.request import RunRequest
+from loop.shell.base import fetch_base, ready_time
+from loop.shell.context import Context, Provider
+from loop.shell.orders import job_env, uses_model
+from loop.shell.papers import Papers, read_papers
+from loop.taskfile import task_number
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A task that this process holds."""
+
+    context: Context
+    task_id: str
+    task_path: str
+    repo: str
+    config: Config
+    """As committed on the default branch now."""
+
+    @property
+    def folder(self) -> Path:
+        """The task's own."""
+        return self.context.folder
+
+
+@contextmanager
+def open_session(
+    request: RunRequest, *, jobs: Jobs, environment: Mapping[str, str], now: Callable[[], datetime]
+) -> Iterator[Session]:
+    """Find the task and hold its lock for the block.
+
+    Raises:
+        UsageError: There is no such repository or task.
+        Problems: `factory.toml` is faulty.
+        BusyError: Another loop holds the task.
+        GitError: The repository cannot be used.
+    """
+    home = find_home(environment)
+    checkout = find_checkout(request.repo)
+    branch = default_branch(checkout, None)
+    config = _config_on(checkout, branch)
+    branch = default_branch(checkout, config.repo.branch)
+    task_path = _task_path(request, checkout)
+    number = task_number(task_path)
+    if number is None:
+        raise UsageError(f"{task_path}: a task file is named NNN-slug.md, such as 007-retry.md")
+    task_id = f"{config.repo.name}-{number:03d}"
+    store = open_store(home, config.repo.name, request.repo, branch)
+    remote = default_remote(checkout, config.repo.remote) if config.merge.push else None
+    if config.merge.push and remote is None:
+        raise UsageError("[merge] push is on, but the repository has no remote; add one, or set push = false")
+    folder = task_folder(home, task_id)
+    context = Context(
+        home=home,
+        folder=folder,
+        store=store,
+        branch=branch,
+        remote=remote,
+        jobs=jobs,
+        provider=_provider(request, config, environment),
+        environment=environment,
+        now=now,
+        runtime=request.runtime,
+        model=request.model,
+    )
+    with hold_lock(folder, task_id):
+        yield Session(context, task_id, task_path, config.repo.name, config)
+
+
+@contextmanager
+def hold_lock(folder: Path, task_id: str) -> Iterator[None]:
+    """Hold a task's lock.
+
+    Raises:
+        BusyError: Another process holds it.
+    """
+    lock = FileLock(folder / LOCK_FILE, timeout=0, mode=0o600)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise BusyError(f"{task_id}: another loop holds this task (task_locked); wait for it") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _config_on(checkout: Checkout, branch: str) -> Config:
+    data = read_committed(checkout, branch, FILE_NAME)
+    if data is None:
+        sentence = f"is not committed on {branch}; write it (see README), commit it, run again"
+        raise Problems([Problem(FILE_NAME, None, sentence)])
+    return parse_config(data)
+
+
+def _task_path(request: RunRequest, checkout: Checkout) -> str:
+    """The task's path in the repository; it need not exist in the working copy."""
+    typed = Path(request.task)
+    candidates = (Path.cwd() / typed, checkout.root / typed)
+    for candidate in candidates:
+        path = Path(os.path.normpath(candidate))
+        if path.is_relative_to(checkout.root) and (path.exists() or candidate is candidates[-1]):
+            return str(PurePosixPath(path.relative_to(checkout.root)))
+    raise UsageError(
+        f"{request.task} is not in the repository {checkout.root}; name a file of its tasks folder"
+    )
+
+
+def _provider(request: RunRequest, config: Config, environment: Mapping[str, str]) -> Provider:
+    provider = config.provider
+    return Provider(
+        base_url=provider.base_url,
+        auth=provider.auth,
+        secret=environment.get(provider.key_variable, ""),
+        story=request.story,
+    )
+
+
+def new_state(session: Session, request: RunRequest, *, created_utc: datetime) -> TaskState:
+    """The first state of a task, once everything a person wrote holds.
+
+    Raises:
+        UsageError: The task is not committed, not ready, or its number is taken twice.
+        BusyError: A task that it depends on is not done.
+        Problems: The task file, alone or with the configuration, is faulty.
+    """
+    context = session.context
+    base = fetch_base(context, session.repo)
+    blob = task_blob(session, base)
+    papers = read_papers(context, base, session.task_path, blob)
+    if papers.task.status != "ready":
+        raise UsageError(f"{session.task_path}: the task is done already; nothing to do")
+    _check_number(session, base)
+    _check_depends(session, base, papers)
+    _check_means(session, papers)
+    return TaskState(
+        run_id=secrets.token_hex(4),
+        nonce=secrets.token_hex(16),
+        task_id=session.task_id,
+        purpose=request.purpose,
+        created_utc=created_utc,
+        repo=session.repo,
+        task_path=session.task_path,
+        task_blob=blob,
+        terms=papers.terms,
+        authorised=request.auto_merge or papers.config.merge.auto,
+        asked_runtime=request.runtime,
+        asked_model=request.model,
+        ready_utc=ready_time(context, base, session.task_path),
+    )
+
+
+def task_blob(session: Session, commit: str) -> str:
+    """The blob id of the task file on the branch.
+
+    Raises:
+        UsageError: It is not committed there.
+    """
+    blob = session.context.store.blob_id(commit, session.task_path)
+    if blob is None:
+        branch = session.context.branch
+        where = f"{session.context.remote}/{branch}" if session.context.remote else branch
+        raise UsageError(f"{session.task_path} is not committed on {where}; commit it there and run again")
+    return blob
+
+
+def _check_number(session: Session, base: str) -> None:
+    mine = PurePosixPath(session.task_path)
+    twins = [path for path in _siblings(session, base) if task_number(path) == task_number(str(mine))]
+    if len(twins) > 1:
+        raise UsageError(f"two task files have one number: {', '.join(twins)}; rename one of them")
+
+
+def _check_depends(session: Session, base: str, papers: Papers) -> None:
+    siblings = {task_number(path): path for path in _siblings(session, base)}
+    unknown = [n for n in papers.task.depends if n not in siblings]
+    if unknown:
+        line = papers.task.lines.get("depends")
+        names = ", ".join(f"{n:03d}" for n in unknown)
+        raise Problems([Problem(session.task_path, line, f"depends: there is no task {names} on the branch")])
+    waits = [siblings[n] for n in papers.task.depends if not _is_done(session, base, siblings[n])]
+    if waits:
+        raise BusyError(f"{session.task_id} waits for {', '.join(waits)}, which are not done on the branch")
+
+
+def _siblings(session: Session, base: str) -> list[str]:
+    folder = PurePosixPath(session.task_path).parent
+    paths = session.context.store.paths(base)
+    return [p for p in paths if PurePosixPath(p).parent == folder and task_number(p) is not None]
+
+
+def _is_done(session: Session, base: str, path: str) -> bool:
+    data = session.context.store.read_blob(base, path) or b""
+    front = data.replace(b"\r\n", b"\n").split(b"\n---", 1)[0]
+    return any(line.strip() == b"status: done" for line in front.split(b"\n"))
+
+
+def _check_means(session: Session, papers: Papers) -> None:
+    """What the host must have before anything is begun: variables, and a key for the provider."""
+    job_env(session.context, papers.config)
+    needs_key = uses_model(papers.terms.coder) or uses_model(papers.terms.reviewer)
+    provider = session.context.provider
+    if needs_key and provider.story is None and not provider.secret:
+        name = papers.config.provider.key_variable
+        raise UsageError(f"{name} is not set; set it to the provider's key")

@@ -1,0 +1,1 @@
+"""The imperative shell: does what the machine asks for, and reports facts."""

@@ -1,0 +1,64 @@
+"""`git.find_base`: the base commit, and what speaks against spending anything on it.
+
+Limits: fetches; asks the provider once.
+"""
+
+from datetime import datetime
+
+from instrument.schema.state import TaskState, Terms
+from loop.git.lock import repo_lock
+from loop.machine.effects import FindBase
+from loop.machine.facts import BaseFacts
+from loop.shell.commits import LOCK_TIMEOUT_S
+from loop.shell.context import Context
+from loop.shell.orders import uses_model
+from loop.shell.papers import papers_of
+from loop.shell.preflight import ask_provider
+from proxy.prices import UnknownPriceError, find_price
+
+
+def find_base(context: Context, state: TaskState, effect: FindBase) -> BaseFacts:
+    """Fetch the tips, choose the base, read its terms; look at prices and at the provider."""
+    base = fetch_base(context, state.repo)
+    terms = papers_of(context, state, base).terms
+    answer, detail = ask_provider(context.provider) if _needs_provider(terms) else ("ok", "")
+    return BaseFacts(
+        key=effect.key,
+        base=base,
+        terms=terms,
+        ready_utc=ready_time(context, base, state.task_path),
+        unpriced=unpriced_models(terms),
+        provider=answer,
+        detail=detail,
+    )
+
+
+def fetch_base(context: Context, repo: str) -> str:
+    """The commit that a task begins on now."""
+    with repo_lock(context.home, repo, LOCK_TIMEOUT_S):
+        tips = context.store.fetch_tips(context.branch, context.remote)
+        return context.store.choose_base(tips, push=context.remote is not None)
+
+
+def ready_time(context: Context, base: str, task_path: str) -> datetime | None:
+    """When the commit was made that last changed the task file: lead time begins there."""
+    end = context.store.git(["log", "-1", "--format=%cI", base, "--", task_path], check=False)
+    text = end.out.decode().strip()
+    return datetime.fromisoformat(text) if text else None
+
+
+def unpriced_models(terms: Terms) -> tuple[str, ...]:
+    """The model ids of these terms that have no known price."""
+    unknown: dict[str, None] = {}
+    for choice in (terms.coder, terms.reviewer):
+        if choice.model is None:
+            continue
+        try:
+            find_price(choice.model)
+        except UnknownPriceError:
+            unknown[choice.model] = None
+    return tuple(unknown)
+
+
+def _needs_provider(terms: Terms) -> bool:
+    return uses_model(terms.coder) or uses_model(terms.reviewer)

@@ -1,0 +1,170 @@
+"""From an effect to what is ordered of a job.
+
+Limits: reads the host's environment as the context holds it; writes packs.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+
+from instrument.schema.state import AgentChoice, TaskState
+from instrument.schema.vocabulary import Role, RuntimeName
+from jobs.order import AgentWork, Command, Identity, JobOrder, Limits, ProxyOrder, SetupOrder
+from loop.config import Config
+from loop.machine.effects import AgentEffect, Baseline, CommandsEffect, Gate, Implement, Review, SetUp
+from loop.problems import Problem, Problems
+from loop.shell.context import Context
+from loop.shell.papers import Papers
+from loop.taskfile import Task
+from loop.together import baseline_checks, fast_checks, gate_checks
+
+UNLIMITED_MICROUSD = 10**12
+"""What a job's proxy is told where the task has no money budget: a million dollars."""
+
+
+def identity_of(state: TaskState, key: str) -> Identity:
+    """Whose container it is."""
+    return Identity(run_id=state.run_id, key=key, task_id=state.task_id, purpose=state.purpose)
+
+
+def job_env(context: Context, config: Config) -> dict[str, str]:
+    """Names and values of `[job] env`.
+
+    Raises:
+        Problems: A named variable is not set here.
+    """
+    missing = [name for name in config.job_env if name not in context.environment]
+    if missing:
+        line = config.lines.of("job", "env")
+        raise Problems(
+            [Problem(config.path, line, f"[job] env: {name} is not set here; set it") for name in missing]
+        )
+    return {name: context.environment[name] for name in config.job_env}
+
+
+def setup_order(context: Context, state: TaskState, effect: SetUp, papers: Papers) -> SetupOrder:
+    """The image of a base.
+
+    Raises:
+        Problems: A declared input matches no file.
+    """
+    config = papers.config
+    digest = context.store.inputs_digest(effect.base, config.inputs)
+    if digest.unmatched:
+        line = config.lines.of("setup", "inputs")
+        names = ", ".join(digest.unmatched)
+        raise Problems([Problem(config.path, line, f"[setup] inputs: no file matches {names}")])
+    return SetupOrder(
+        identity=identity_of(state, effect.key),
+        base_image=config.image.base,
+        dockerfile=papers.dockerfile,
+        cached=config.cached,
+        inputs_digest=digest.sha256,
+        commit=effect.base,
+        pack=_pack(context, effect.base),
+        folder=_folder(context, state),
+        limits=config.limits,
+        env=job_env(context, config),
+    )
+
+
+def commands_order(context: Context, state: TaskState, effect: CommandsEffect, papers: Papers) -> JobOrder:
+    """A baseline, check or gate job."""
+    role = Role.GATE if isinstance(effect, Gate) else Role.CHECK
+    return JobOrder(
+        identity=identity_of(state, effect.key),
+        role=role,
+        image=effect.image,
+        commit=effect.commit,
+        pack=_pack(context, effect.commit),
+        folder=_folder(context, state),
+        limits=_limits(papers.config, effect.deadline_ms),
+        always=papers.config.always,
+        commands=commands_of(effect, papers.task, papers.config),
+        env=job_env(context, papers.config),
+    )
+
+
+def commands_of(effect: CommandsEffect, task: Task, config: Config) -> tuple[Command, ...]:
+    """Which commands the effect runs, in order."""
+    match effect:
+        case Baseline():
+            return baseline_checks(task, config)
+        case Gate():
+            return gate_checks(task, config)
+        case _:
+            return fast_checks(task, config)
+
+
+def agent_order(
+    context: Context, state: TaskState, effect: Implement | Review, papers: Papers, prompt: bytes
+) -> JobOrder:
+    """A coder's or a reviewer's job."""
+    role = Role.CODER if isinstance(effect, Implement) else Role.REVIEWER
+    config = papers.config
+    lines: Mapping[Role, str | None] = {
+        Role.CODER: config.agent.command.coder,
+        Role.REVIEWER: config.agent.command.reviewer,
+    }
+    work = AgentWork(
+        runtime=effect.agent.runtime,
+        model=effect.agent.model,
+        prompt=prompt,
+        line=lines[role] if effect.agent.runtime is RuntimeName.COMMAND else None,
+        review_path=review_path(papers.task, effect.round) if role is Role.REVIEWER else None,
+        context_limit_tokens=config.agent.context_limit_tokens,
+    )
+    return JobOrder(
+        identity=identity_of(state, effect.key),
+        role=role,
+        image=effect.image,
+        commit=effect.start,
+        pack=_pack(context, effect.start),
+        folder=_folder(context, state),
+        limits=_limits(config, effect.deadline_ms),
+        always=config.always,
+        agent=work,
+        proxy=_proxy(context, effect, role),
+        env=job_env(context, config),
+    )
+
+
+def review_path(task: Task, round_: int) -> str:
+    """Where a reviewer writes, as a path in its tree."""
+    return f".agents/reviews/{task.label}-round{round_}.md"
+
+
+def uses_model(choice: AgentChoice) -> bool:
+    """Whether the agent can call a model at all: a shell line does where a model is named for it."""
+    return choice.model is not None
+
+
+def _proxy(context: Context, effect: AgentEffect, role: Role) -> ProxyOrder | None:
+    if not uses_model(effect.agent):
+        return None
+    provider = context.provider
+    budget = effect.budget_microusd
+    return ProxyOrder(
+        base_url=provider.base_url,
+        secret=provider.secret,
+        auth=provider.auth,
+        budget_microusd=UNLIMITED_MICROUSD if budget is None else budget,
+        story=provider.story,
+        story_role=role,
+        story_round=effect.round,
+    )
+
+
+def _limits(config: Config, deadline_ms: int) -> Limits:
+    return dataclasses.replace(config.limits, deadline_s=deadline_ms / 1000)
+
+
+def _pack(context: Context, commit: str) -> Path:
+    return context.store.write_pack(commit, context.folder / "packs" / f"{commit}.pack")
+
+
+def _folder(context: Context, state: TaskState) -> Path:
+    folder = state.attempt.folder if state.attempt else None
+    if folder is None:
+        raise ValueError("a job needs an attempt with a folder")
+    return context.folder / folder

@@ -1,0 +1,86 @@
+"""What a coder and a reviewer are told: a prompt's materials, gathered from state, git and folders.
+
+Limits: reads job folders and the store, writes nothing.
+"""
+
+from instrument.schema.state import CheckFailure, TaskState
+from instrument.schema.vocabulary import Role
+from loop.git.changes import ChangedPath, changed_paths, review_diff
+from loop.globs import compile_globs
+from loop.machine.effects import Implement, Review
+from loop.machine.resume import open_findings
+from loop.prompts.compose import coder_prompt, reviewer_prompt
+from loop.prompts.materials import CoderMaterials, FailedCheck, ReviewerMaterials, SizedPath
+from loop.shell.context import Context
+from loop.shell.papers import Papers, task_difference
+from loop.together import baseline_checks
+
+TAIL_BYTES = 6000
+MAX_DIFF_BYTES = 200_000
+
+
+def tell_coder(context: Context, state: TaskState, effect: Implement, papers: Papers) -> bytes:
+    """A coder round's prompt, UTF-8."""
+    materials = CoderMaterials(
+        task=papers.task.text,
+        round=effect.round,
+        checks=baseline_checks(papers.task, papers.config),
+        files=papers.task.files,
+        allow=papers.task.allow,
+        protected=papers.config.protected,
+        failed=tuple(_failed(context, failure) for failure in state.failures),
+        findings=open_findings(state),
+        rulings=state.rulings,
+        decisions=state.decisions,
+        task_diff=task_difference(context, state),
+    )
+    return coder_prompt(
+        materials, papers.templates.get(Role.CODER), name=papers.config.prompts.coder or "coder.md.j2"
+    )
+
+
+def tell_reviewer(context: Context, state: TaskState, effect: Review, papers: Papers) -> bytes:
+    """A review's prompt, UTF-8."""
+    changed = changed_paths(context.store, effect.base, effect.start)
+    generated = tuple(change.path for change in changed if _is_generated(change, papers))
+    diff = review_diff(context.store, effect.base, effect.start, MAX_DIFF_BYTES, skip=generated)
+    materials = ReviewerMaterials(
+        task=papers.task.text,
+        round=effect.round,
+        base=effect.base,
+        token=effect.token,
+        checks=state.checked,
+        diff=diff.text,
+        paths=tuple(SizedPath(change.path, change.size_bytes) for change in changed),
+        left_out=tuple(change.path for change in diff.left_out),
+        rulings=state.rulings,
+        closed=tuple(finding for finding in state.findings if finding.closed),
+        findings=tuple(finding for finding in state.findings if not finding.closed),
+        decisions=state.decisions,
+        summary=state.summary,
+        task_diff=task_difference(context, state),
+    )
+    return reviewer_prompt(
+        materials,
+        papers.templates.get(Role.REVIEWER),
+        name=papers.config.prompts.reviewer or "reviewer.md.j2",
+    )
+
+
+def must_cover(context: Context, effect: Review, papers: Papers) -> tuple[str, ...]:
+    """The changed paths that a verdict must name; generated ones need not be read."""
+    changed = changed_paths(context.store, effect.base, effect.start)
+    return tuple(change.path for change in changed if not _is_generated(change, papers))
+
+
+def _is_generated(change: ChangedPath, papers: Papers) -> bool:
+    return compile_globs(papers.config.generated).match_file(change.path)
+
+
+def _failed(context: Context, failure: CheckFailure) -> FailedCheck:
+    path = context.folder / failure.folder / failure.command.output
+    try:
+        tail = path.read_bytes()[-TAIL_BYTES:].decode(errors="replace")
+    except OSError:
+        tail = "(the output is not there)"
+    return FailedCheck(end=failure.command, tail=tail, gate=failure.gate)

@@ -1,0 +1,127 @@
+"""One task and one configuration, taken together: which checks run when, who works, on what terms.
+
+Pure: no I/O.
+"""
+
+from collections.abc import Iterable
+
+from instrument.schema.state import AgentChoice, Caps, Terms
+from instrument.schema.vocabulary import Role, RuntimeName
+from jobs.order import Command
+from loop.config import Config
+from loop.problems import Problem, Problems, show, suggest
+from loop.taskfile import Task
+
+LONGEST_RESERVE_MS = 10 * 60_000
+
+
+def fast_checks(task: Task, config: Config) -> tuple[Command, ...]:
+    """Return what runs after a coder's round; the gate's commands where no fast one is named."""
+    names = task.checks or config.fast
+    return _commands(names, config) if names else gate_checks(task, config)
+
+
+def gate_checks(task: Task, config: Config) -> tuple[Command, ...]:
+    """Return the repo's gate (its fast checks where it has none) with the task's acceptance after it."""
+    return _commands((*(config.gate or config.fast or task.checks), *task.acceptance), config)
+
+
+def baseline_checks(task: Task, config: Config) -> tuple[Command, ...]:
+    """Return every command that this task will ever be judged by, each once."""
+    both = (*fast_checks(task, config), *gate_checks(task, config))
+    return tuple({command.name: command for command in both}.values())
+
+
+def agent_for(
+    role: Role, task: Task, config: Config, *, runtime: RuntimeName | None = None, model: str | None = None
+) -> AgentChoice:
+    """Choose who works: command line (`runtime`, `model`) before task before `[agent]`.
+
+    A reviewer takes what `[reviewer]` sets, and follows the coder in the rest.
+    """
+    coder = AgentChoice(
+        runtime=runtime or task.runtime or config.agent.runtime,
+        model=model or task.model or config.agent.model,
+    )
+    if role is not Role.REVIEWER:
+        return coder
+    return AgentChoice(
+        runtime=config.reviewer.runtime or coder.runtime, model=config.reviewer.model or coder.model
+    )
+
+
+def terms_for(
+    task: Task, config: Config, *, runtime: RuntimeName | None = None, model: str | None = None
+) -> Terms:
+    """Fix what the machine works by; of a time budget a quarter, ten minutes at most, is kept back."""
+    return Terms(
+        caps=Caps(**{**config.caps.model_dump(), **task.caps}),
+        coder=agent_for(Role.CODER, task, config, runtime=runtime, model=model),
+        reviewer=agent_for(Role.REVIEWER, task, config, runtime=runtime, model=model),
+        job_ms=max(1, int(config.limits.deadline_s * 1000)),
+        budget_ms=task.budget_ms,
+        reserve_ms=min(task.budget_ms // 4, LONGEST_RESERVE_MS) if task.budget_ms else 0,
+        budget_microusd=task.budget_microusd,
+        turns_green=task.turns_green,
+    )
+
+
+def check_together(
+    task: Task, config: Config, *, runtime: RuntimeName | None = None, model: str | None = None
+) -> None:
+    """Hold the task against the configuration that it meets.
+
+    Raises:
+        Problems: Everything that would make the task fail later, each with its file.
+    """
+    problems = [*_name_problems(task, config)]
+    if not problems:
+        problems += _command_problems(task, config)
+    for role in (Role.CODER, Role.REVIEWER):
+        choice = agent_for(role, task, config, runtime=runtime, model=model)
+        problems += _agent_problems(role, choice, config)
+    if problems:
+        raise Problems(dict.fromkeys(problems))
+
+
+def _commands(names: Iterable[str], config: Config) -> tuple[Command, ...]:
+    """Return the commands of these names, in order, each once; unknown names are `check_together`'s."""
+    return tuple(config.checks[name] for name in dict.fromkeys(names) if name in config.checks)
+
+
+def _name_problems(task: Task, config: Config) -> Iterable[Problem]:
+    lists = {"checks": task.checks, "acceptance": task.acceptance, "turns_green": task.turns_green}
+    for key, names in lists.items():
+        for name in names:
+            if name not in config.checks:
+                sentence = f"{key}: {config.path} has no check {show(name)}{suggest(name, config.checks)}"
+                yield Problem(task.path, task.lines.get(key), sentence)
+
+
+def _command_problems(task: Task, config: Config) -> Iterable[Problem]:
+    """Find a task that would pass on zero commands, or wait for a check that never runs."""
+    runs = {command.name for command in baseline_checks(task, config)}
+    if not runs:
+        sentence = (
+            'there is no check command; add a table [checks.unit] with run, and [checks] fast = ["unit"]'
+            if not config.checks
+            else "no check is run; name some in [checks] fast or gate, or in the task's checks"
+        )
+        yield Problem(config.path, config.lines.of("checks"), sentence)
+        return
+    for name in task.turns_green:
+        if name not in runs:
+            sentence = f"turns_green: {show(name)} is not run for this task; add it to checks or acceptance"
+            yield Problem(task.path, task.lines.get("turns_green"), sentence)
+
+
+def _agent_problems(role: Role, choice: AgentChoice, config: Config) -> Iterable[Problem]:
+    lines = {Role.CODER: config.agent.command.coder, Role.REVIEWER: config.agent.command.reviewer}
+    if choice.runtime is RuntimeName.COMMAND and not lines[role]:
+        sentence = f'runtime command needs a shell line; write [agent.command] {role} = "…"'
+        yield Problem(config.path, config.lines.of("agent", "command"), sentence)
+    if choice.runtime is not RuntimeName.COMMAND and not choice.model:
+        sentence = (
+            f"runtime {choice.runtime} needs a model; set model in [agent], in the task, or with --model"
+        )
+        yield Problem(config.path, config.lines.of("agent"), sentence)

@@ -1,0 +1,188 @@
+"""A whole proxy in this process between real sockets: a Unix socket in, a loopback provider behind."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from instrument.ledger import read_ledger
+from instrument.schema.ledger import LedgerSummary
+from proxy.address import Address
+from proxy.client import ClientConnection
+from proxy.desk import Clock, Desk, Terms
+from proxy.ledger import Ledger
+from proxy.listener import listen
+from proxy.relay import House
+from proxy.upstream import Upstream
+
+MODEL = "claude-sonnet-4-5"
+Answerer = Callable[[asyncio.StreamReader, asyncio.StreamWriter, bytes], Awaitable[None]]
+
+
+def sse(kind: str, **fields: Any) -> bytes:
+    return b"event: %b\ndata: %b\n\n" % (kind.encode(), orjson.dumps({"type": kind, **fields}))
+
+
+def message_stream(model: str = MODEL, *, output: int = 15, **usage: Any) -> bytes:
+    opened = {"model": model, "usage": {"input_tokens": 25, "output_tokens": 1, **usage}}
+    return b"".join(
+        (
+            sse("message_start", message=opened),
+            sse("content_block_start", index=0, content_block={"type": "text", "text": ""}),
+            sse("ping"),
+            sse("content_block_delta", index=0, delta={"type": "text_delta", "text": "hello"}),
+            sse("message_delta", delta={}, usage={"output_tokens": 10}),
+            sse("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": output}),
+            sse("message_stop"),
+        )
+    )
+
+
+def chunked(body: bytes, size: int = 37) -> bytes:
+    pieces = [body[start : start + size] for start in range(0, len(body), size)]
+    return b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
+
+
+def stream_answer(body: bytes) -> bytes:
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+    return head + chunked(body)
+
+
+def json_answer(value: Any, status: bytes = b"200 OK", extra: bytes = b"") -> bytes:
+    body = orjson.dumps(value)
+    head = b"HTTP/1.1 %b\r\ncontent-type: application/json\r\n%bcontent-length: %d\r\n\r\n"
+    return head % (status, extra, len(body)) + body
+
+
+def request(
+    body: bytes | None = None, target: str = "/v1/messages?beta=true", extra: bytes = b"", **fields: Any
+) -> bytes:
+    if body is None:
+        body = orjson.dumps({"model": MODEL, "max_tokens": 100, "stream": True, "messages": [], **fields})
+    head = b"POST %b HTTP/1.1\r\nhost: localhost\r\nx-api-key: placeholder\r\n%bcontent-length: %d\r\n\r\n"
+    return head % (target.encode(), extra, len(body)) + body
+
+
+async def read_message(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
+    """Head and raw body (chunk frames taken off) of one HTTP message."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    lower = head.lower()
+    if b"transfer-encoding: chunked" in lower:
+        body = b""
+        while size := int(await reader.readline(), 16):
+            body += await reader.readexactly(size)
+            await reader.readexactly(2)
+        await reader.readexactly(2)
+        return head, body
+    if b"content-length: " in lower:
+        length = int(lower.partition(b"content-length: ")[2].partition(b"\r\n")[0])
+        return head, await reader.readexactly(length)
+    return head, b""
+
+
+class Provider:
+    """A loopback upstream: answers each request with the next of its answers, the last one again."""
+
+    def __init__(self) -> None:
+        self.answers: list[bytes | Answerer] = [stream_answer(message_stream())]
+        self.heads: list[bytes] = []
+        self.bodies: list[bytes] = []
+        self.connections = 0
+        self.port = 0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            while True:
+                head, body = await read_message(reader)
+                self.heads.append(head)
+                self.bodies.append(body)
+                answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+                if isinstance(answer, bytes):
+                    writer.write(answer)
+                    await writer.drain()
+                else:
+                    await answer(reader, writer, body)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+
+class Proxy:
+    """The proxy under test, with its provider and what it wrote."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.socket = folder / "proxy.sock"
+        self.ledger_path = folder / "ledger.jsonl"
+        self.provider = Provider()
+        self.connections: set[ClientConnection] = set()
+        self.failures: list[BaseException] = []
+        self.marks = 0
+        self.budget_microusd = 1_000_000
+        self.deadline_s = 100.0
+        self.now_s = 0.0
+
+    def mark(self) -> None:
+        self.marks += 1
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator["Proxy"]:
+        tcp = await asyncio.start_server(self.provider.serve, "127.0.0.1", 0)
+        self.provider.port = tcp.sockets[0].getsockname()[1]
+        ledger = Ledger(self.ledger_path)
+        clock = Clock(utc=lambda: datetime(2026, 11, 30, tzinfo=UTC), monotonic=lambda: self.now_s)
+        desk = Desk(Terms(self.budget_microusd, self.deadline_s), ledger, clock, self.mark)
+        desk.open()
+        upstream = Upstream(Address("127.0.0.1", self.provider.port, is_tls=False, prefix=b""))
+        house = House(desk, upstream, (b"x-api-key", b"real-key"), self.failures.append)
+        loop = asyncio.get_running_loop()
+        server = await loop.create_unix_server(
+            lambda: ClientConnection(house, self.connections), sock=listen(self.socket)
+        )
+        try:
+            async with asyncio.timeout(20):
+                yield self
+        finally:
+            server.close()
+            for connection in list(self.connections):
+                connection.cut()
+            upstream.close()
+            tcp.close()
+            await asyncio.sleep(0.01)
+            ledger.close()
+
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_unix_connection(str(self.socket), limit=1 << 24)
+
+    async def ask(self, raw: bytes) -> tuple[bytes, bytes]:
+        """One request on a connection of its own; head and body of the answer."""
+        reader, writer = await self.connect()
+        try:
+            writer.write(raw)
+            return await read_message(reader)
+        finally:
+            writer.close()
+
+    def summary(self) -> LedgerSummary:
+        return read_ledger(self.ledger_path.read_bytes())
+
+    async def settled(self, count: int = 1) -> LedgerSummary:
+        """The ledger, once this many calls have ended."""
+        while True:
+            summary = self.summary()
+            if sum(call.settled for call in summary.calls) >= count:
+                return summary
+            await asyncio.sleep(0.005)
+
+    def run(self, story: Callable[["Proxy"], Awaitable[None]]) -> None:
+        async def main() -> None:
+            async with self.running():
+                await story(self)
+
+        asyncio.run(main())

@@ -1,0 +1,154 @@
+from typing import Any
+
+import pytest
+
+from instrument.found import find_tasks
+from instrument.report import build_report, one_task
+from instrument.schema.vocabulary import Purpose, StopReason
+from instrument.table import WIDTH, render, render_bill, show_ms
+
+KEY_1 = "api-007-implement-1-aaaaaaaa"
+KEY_2 = "api-007-check-1-bbbbbbbb"
+KEY_3 = "api-007-review-1-cccccccc"
+
+
+def text(home: Any, purpose: Purpose | None = Purpose.TASK) -> str:
+    return render(build_report(find_tasks(home.path), purpose))
+
+
+def write_merged_task(home: Any, events: Any) -> None:
+    folder = home.folder("api-007")
+    folder.write_merged(54_416, coder_rounds=1, review_rounds=1, effects={"job.gate": 1})
+    folder.write_events(
+        events.call(KEY_1, 1, 54_400, {"input_tokens": 12_304, "output_tokens": 550}),
+        events.job(KEY_1, 54_400, 1),
+        events.job(KEY_2, 0, 0, effect="job.check", role="check", runtime=None, duration_ms=2_040),
+        events.call(KEY_3, 1, 16, {"cache_read_tokens": 50}, role="reviewer", model_answered="another-1"),
+        events.job(KEY_3, 16, 1, effect="job.review", role="reviewer"),
+    )
+
+
+def test_a_merged_task_word_for_word(home: Any, events: Any) -> None:
+    write_merged_task(home, events)
+
+    assert text(home) == (
+        "cost per accepted task  $0.054416\n"
+        "total                   $0.054416\n"
+        "accepted                1 of 1 (purpose: task)\n"
+        "tokens                  input 12,304, cache read 50, write 5m 0, write 1h 0,\n"
+        "                        output 550\n"
+        "\n"
+        "task, state                  lead coder reviews gates stops               cost\n"
+        "api-007\n"
+        "  merged                  12m 03s     1       1     1     0          $0.054416\n"
+        "    tokens    input 12,304, cache read 50, write 5m 0, write 1h 0, output 550\n"
+        "    coder     claude 2.1.332, asked claude-sonnet-4-5, answered\n"
+        "              claude-sonnet-4-5-20250929\n"
+        "    reviewer  claude 2.1.332, asked claude-sonnet-4-5, answered another-1 (!)\n"
+        "              not the model asked\n"
+    )
+
+
+def test_the_bill_word_for_word(home: Any, events: Any) -> None:
+    write_merged_task(home, events)
+
+    bill = render_bill(one_task(home.path, "api-007")).splitlines()
+
+    assert bill[:6] == [
+        "bill of api-007",
+        "job                      round calls          tokens     time               cost",
+        "  coder                      1     1          12,854   1m 01s            $0.0544",
+        "  check                      1     -               -     2.0s                  -",
+        "  reviewer                   1     1              50   1m 01s          $0.000016",
+        "total                              2          12,904   1m 00s          $0.054416",
+    ]
+
+
+def test_the_bill_names_what_the_record_lost(home: Any, events: Any) -> None:
+    folder = home.folder("api-007")
+    folder.write_merged(100)
+    folder.write_events(events.call(KEY_1, 1, 60), events.job(KEY_1, 60, 1))
+
+    bill = render_bill(one_task(home.path, "api-007"))
+
+    # 100 of the state less 60 on record.
+    assert "not on record                                                           $0.00004\n" in bill
+    assert "total                              1             ≥ 0   1m 00s            $0.0001\n" in bill
+
+
+def test_the_bill_of_a_restarted_task_tells_its_runs_apart(home: Any, events: Any) -> None:
+    for name in ("api-007.old-1", "api-007"):
+        folder = home.folder(name)
+        folder.write_merged(60)
+        folder.write_events(events.call(KEY_1, 1, 60), events.job(KEY_1, 60, 1, lost=True))
+
+    bill = render_bill(one_task(home.path, "api-007")).splitlines()
+
+    assert [line.split("  ")[1] for line in bill[2:4]] == ["old-1 coder (lost)", "coder (lost)"]
+    assert bill[4].endswith("$0.00012")
+    assert "    restarts  1, cost included" in bill
+
+
+def test_none_accepted_shows_na_and_a_lower_bound_its_mark(home: Any, events: Any) -> None:
+    folder = home.folder("api-007")
+    folder.write_state(
+        stage="implement", spend={"microusd": 54_400, "lower_bound": True, "unmetered_jobs": 1}
+    )
+    folder.write_events(events.call(KEY_1, 1, 54_400))
+
+    shown = text(home)
+
+    assert "cost per accepted task  n/a\ntotal                   ≥ $0.0544\n" in shown
+    assert "≥ lower bound: 1 part is unmetered; see the tasks marked so\n" in shown
+    assert "    missing   the cost of one job is not fully known\n" in shown
+    assert "    tokens    ≥ input 0," in shown
+
+
+def test_nothing_found_says_where_else_to_look(home: Any) -> None:
+    home.folder("api-007", "demo").write_merged(1)
+
+    assert text(home) == (
+        "No task of purpose task found.\n1 of other purposes not shown; --purpose all shows them\n"
+    )
+    assert "accepted                1 of 1 (purpose: all)\n" in text(home, None)
+
+
+@pytest.mark.parametrize("stop", list(StopReason))
+def test_no_line_is_wider_than_a_terminal(home: Any, events: Any, stop: StopReason) -> None:
+    folder = home.folder("r" * 100 + "-007")
+    usage = {"input_tokens": 10**9, "output_tokens": 10**9}
+    folder.write_state(
+        stage="stopped",
+        stop={"reason": stop, "stage": "check", "outcome": "check_failed"},
+        spend={"microusd": 10**11 + 1, "lower_bound": True, "job_ms": 10**10},
+        counters={"coder_rounds": 99_999, "review_rounds": 99_999, "effects": {"job.gate": 99_999}},
+    )
+    model = "m" * 150
+    folder.write_events(
+        events.call(KEY_1, 99_999, 10**11, usage, model_asked=model, model_answered=model + "x"),
+        events.job(KEY_1, 10**11, 99_999, round=99_999, lower_bound=True, lost=True),
+        *(events.stopped(number, stop) for number in range(40)),
+        {"kind": "invented"},
+    )
+
+    shown = text(home) + render_bill(one_task(home.path, "r" * 100 + "-007"))
+
+    assert max(len(line) for line in shown.splitlines()) <= WIDTH
+    assert stop in shown
+
+
+@pytest.mark.parametrize(
+    ("duration_ms", "shown"),
+    [
+        (0, "0.0s"),
+        (999, "0.9s"),
+        (59_999, "59.9s"),
+        (60_000, "1m 00s"),
+        (3_599_999, "59m 59s"),
+        (3_600_000, "1h 00m"),
+        (86_399_999, "23h 59m"),
+        (86_400_000, "1d 00h"),
+    ],
+)
+def test_durations_are_cut_not_rounded_up(duration_ms: int, shown: str) -> None:
+    assert show_ms(duration_ms) == shown
