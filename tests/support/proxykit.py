@@ -127,6 +127,8 @@ class Proxy:
         self.budget_microusd = 1_000_000
         self.deadline_s = 100.0
         self.now_s = 0.0
+        self.is_provider_dead = False
+        self._writers: list[asyncio.StreamWriter] = []
 
     def mark(self) -> None:
         self.marks += 1
@@ -135,6 +137,8 @@ class Proxy:
     async def running(self) -> AsyncIterator["Proxy"]:
         tcp = await asyncio.start_server(self.provider.serve, "127.0.0.1", 0)
         self.provider.port = tcp.sockets[0].getsockname()[1]
+        if self.is_provider_dead:
+            tcp.close()
         ledger = Ledger(self.ledger_path)
         clock = Clock(utc=lambda: datetime(2026, 11, 30, tzinfo=UTC), monotonic=lambda: self.now_s)
         desk = Desk(Terms(self.budget_microusd, self.deadline_s), ledger, clock, self.mark)
@@ -149,16 +153,25 @@ class Proxy:
             async with asyncio.timeout(20):
                 yield self
         finally:
+            for writer in self._writers:
+                writer.transport.abort()
             server.close()
             for connection in list(self.connections):
                 connection.cut()
             upstream.close()
             tcp.close()
+            # One turn for each side to notice: what is not closed by then is a warning, so an error.
             await asyncio.sleep(0.01)
             ledger.close()
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        return await asyncio.open_unix_connection(str(self.socket), limit=1 << 24)
+        reader, writer = await asyncio.open_unix_connection(str(self.socket), limit=1 << 24)
+        self._writers.append(writer)
+        return reader, writer
+
+    def keep(self, writer: asyncio.StreamWriter) -> None:
+        """Have a connection closed at the end."""
+        self._writers.append(writer)
 
     async def ask(self, raw: bytes) -> tuple[bytes, bytes]:
         """One request on a connection of its own; head and body of the answer."""

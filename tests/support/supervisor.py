@@ -1,11 +1,10 @@
 """Runs the supervisor in a real container, as the host side starts it, without the host side.
 
-Limits: removes every container it made, by its own label; the image stays for the next run.
+Limits: removes every container and image it made, by its own label.
 """
 
 import io
 import json
-import os
 import secrets
 import tarfile
 import time
@@ -16,57 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import docker
-import pytest
-from docker.errors import DockerException
 from docker.models.containers import Container
-from support.gitkit import Repo
 
 from instrument.schema.job import JobReport
+from jobs.engine import Engine
+from jobs.images import ImageShelf
+from support.gitkit import Repo
 
-IMAGE = "factory-loop/supervisor-test"
-BASES = (os.environ.get("FACTORY_TEST_BASE", ""), "debian:bookworm-slim", "factory-loop/base:bookworm")
-DOCKERFILE = """\
-ARG BASE
-FROM ${BASE}
-LABEL factory-loop=1 factory.image=supervisor-test
-RUN apt-get update && apt-get install -y --no-install-recommends git python3 ca-certificates \
-    && rm -rf /var/lib/apt/lists/*
-RUN groupadd --gid 10001 agent \
-    && useradd --uid 10001 --gid 10001 --create-home --home-dir /home/agent --shell /bin/bash agent \
-    && mkdir -p /repo /factory/hand /job && chown 10001:10001 /repo /factory/hand \
-    && chmod 0755 /repo /home/agent /factory && chmod 0700 /factory/hand /job
-"""
 INSIDE = Path(__file__).parents[2] / "jobs" / "inside"
 SECRET = "correct-horse-battery"
-
-
-def connect() -> docker.DockerClient:
-    """The engine; without one the test is skipped, or fails where it must not be."""
-    try:
-        client = docker.from_env()
-        client.ping()
-    except DockerException as error:
-        if os.environ.get("CI"):
-            pytest.fail(f"CI is set and no Docker Engine answers: {error}")
-        pytest.skip(f"no Docker Engine answers: {error}")
-    return client
-
-
-def build_image(client: docker.DockerClient) -> str:
-    """The image of these tests, from whichever base is here; returns its id."""
-    base = next((name for name in BASES if name and client.images.list(name)), BASES[1])
-    image, _ = client.images.build(
-        fileobj=_context(), custom_context=True, tag=IMAGE, buildargs={"BASE": base}, network_mode="host", rm=True
-    )
-    return str(image.id)
-
-
-def _context() -> io.BytesIO:
-    target = io.BytesIO()
-    with tarfile.open(fileobj=target, mode="w") as tar:
-        _add(tar, "Dockerfile", DOCKERFILE.encode(), 0o644)
-    target.seek(0)
-    return target
 
 
 @dataclass(frozen=True)
@@ -96,9 +53,11 @@ class Box:
     image: str
     label: str
 
-    def run(self, repo: Repo, commit: str, *, image: str | None = None, prompt: bytes = b"", **order: Any) -> Done:
+    def run(
+        self, repo: Repo, packed: str, *, image: str | None = None, prompt: bytes = b"", **order: Any
+    ) -> Done:
         """Run one job to its end; `order` holds what differs from a coder without an agent."""
-        container = self.create(repo, commit, image=image, prompt=prompt, **order)
+        container = self.create(repo, packed, image=image, prompt=prompt, **order)
         began = time.monotonic()
         container.start()
         code = container.wait(timeout=120)["StatusCode"]
@@ -108,7 +67,7 @@ class Box:
         return Done(JobReport.model_validate_json(out["job.json"]), out, code, took, container)
 
     def create(
-        self, repo: Repo, commit: str, *, image: str | None = None, prompt: bytes = b"", **order: Any
+        self, repo: Repo, packed: str, *, image: str | None = None, prompt: bytes = b"", **order: Any
     ) -> Container:
         """The container with its order put in, not started."""
         container = self.client.containers.create(
@@ -123,34 +82,45 @@ class Box:
             mem_limit=order.pop("mem_limit", "1g"),
             pids_limit=512,
         )
-        document = make_order(commit, **order)
-        assert container.put_archive("/job", _job_tar(repo, document, prompt))
+        pack = make_pack(repo, packed)
+        assert container.put_archive("/job", _job_tar(make_order(packed, **order), pack, prompt))
         return container
+
+    def keep_as_image(self, done: Done) -> str:
+        """What an ended container holds as an image, the id of it; gone with the box."""
+        labels = f"LABEL factory-loop=1 factory.run={self.label}"
+        return str(done.container.commit(changes=[labels]).id)
 
     def remove_all(self) -> None:
         """Remove every container and image that this box made."""
-        for container in self.client.containers.list(all=True, filters={"label": f"factory.run={self.label}"}):
+        ours = {"label": f"factory.run={self.label}"}
+        for container in self.client.containers.list(all=True, filters=ours):
             container.remove(force=True, v=True)
+        for image in self.client.images.list(all=True, filters=ours):
+            self.client.images.remove(image.id, force=True)
 
 
 @contextmanager
-def open_box(image: str, client: docker.DockerClient) -> Iterator[Box]:
-    """A box whose containers are gone afterwards."""
-    box = Box(client, image, secrets.token_hex(8))
+def open_box(engine: Engine, runs: set[str]) -> Iterator[Box]:
+    """A box on the image that real jobs start from; its containers are gone afterwards."""
+    client = docker.from_env()
+    box = Box(client, ImageShelf(engine).job(), secrets.token_hex(8))
+    runs.add(box.label)
     try:
         yield box
     finally:
         box.remove_all()
+        client.close()
 
 
-def make_order(commit: str, *, role: str = "coder", run: str | None = None, **more: Any) -> dict[str, Any]:
+def make_order(packed: str, *, role: str = "coder", run: str | None = None, **more: Any) -> dict[str, Any]:
     """An order as the host writes it; `run` is a shell line as the agent."""
     agent = {"argv": ["bash", "-c", run], "env": {}, "stdin": "null", "review_path": None}
     document = {
         "schema_version": 1,
         "key": f"repo-007-{role}-1-0a1b2c3d",
         "role": role,
-        "commit": commit,
+        "commit": packed,
         "pack": "/job/in/tree.pack",
         "deadline_s": 60.0,
         "first_call_s": 30.0,
@@ -189,7 +159,7 @@ def prove(repo: Repo, done: Done, scratch: Path) -> str:
     return repo.git("write-tree", env=env).decode().strip()
 
 
-def _job_tar(repo: Repo, document: dict[str, Any], prompt: bytes) -> bytes:
+def _job_tar(document: dict[str, Any], pack: bytes, prompt: bytes) -> bytes:
     target = io.BytesIO()
     with tarfile.open(fileobj=target, mode="w") as tar:
         for folder in ("in", "inside", "out"):
@@ -197,7 +167,7 @@ def _job_tar(repo: Repo, document: dict[str, Any], prompt: bytes) -> bytes:
             entry.type, entry.mode = tarfile.DIRTYPE, 0o700
             tar.addfile(entry)
         _add(tar, "order.json", json.dumps(document).encode(), 0o600)
-        _add(tar, "in/tree.pack", make_pack(repo, document["commit"]), 0o600)
+        _add(tar, "in/tree.pack", pack, 0o600)
         _add(tar, "in/prompt.md", prompt, 0o600)
         for path in sorted(INSIDE.glob("*.py")):
             _add(tar, f"inside/{path.name}", path.read_bytes(), 0o600)

@@ -1,0 +1,1 @@
+"""What agents are told: templates, and the pure functions that fill them."""

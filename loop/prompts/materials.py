@@ -1,0 +1,79 @@
+"""What a prompt is made of.
+
+Pure: no I/O.
+"""
+
+from dataclasses import dataclass
+
+from instrument.schema.job import CommandEnd, Decision
+from instrument.schema.state import Finding, Ruling
+from jobs.order import Command
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCheck:
+    """A command that failed on the coder's last work."""
+
+    end: CommandEnd
+    tail: str
+    """The end of its output."""
+    gate: bool = False
+    """It failed after the rebase, on the commit that was to land."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizedPath:
+    """A changed path with what it weighs now; 0 where it was removed."""
+
+    path: str
+    """From the root of the repository; a lone surrogate stands for a byte that is no UTF-8."""
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class CoderMaterials:
+    """For one coder round; tuples are oldest first and may be empty."""
+
+    task: str
+    """The task file's text in force."""
+    round: int
+    checks: tuple[Command, ...]
+    """What the program will run on the result."""
+    files: tuple[str, ...]
+    allow: tuple[str, ...] = ()
+    protected: tuple[str, ...] = ()
+    failed: tuple[FailedCheck, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    """The open must-fixes, and what else the last review said."""
+    rulings: tuple[Ruling, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    task_diff: str = ""
+    """What changed in the task file since the round before."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewerMaterials:
+    """For one review; tuples are oldest first and may be empty."""
+
+    task: str
+    round: int
+    base: str
+    """The commit that the candidate stands on."""
+    token: str
+    checks: tuple[CommandEnd, ...]
+    """How each check ended on exactly this candidate."""
+    diff: str
+    """Of whole files only; what did not fit is in `left_out`."""
+    paths: tuple[SizedPath, ...]
+    """Every changed path."""
+    left_out: tuple[str, ...] = ()
+    """Changed paths whose difference is not in `diff`."""
+    rulings: tuple[Ruling, ...] = ()
+    closed: tuple[Finding, ...] = ()
+    """Points that a ruling settled."""
+    findings: tuple[Finding, ...] = ()
+    """What earlier reviews raised and no ruling closed."""
+    decisions: tuple[Decision, ...] = ()
+    summary: str = ""
+    """The coder's own."""
+    task_diff: str = ""

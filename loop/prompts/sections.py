@@ -1,0 +1,103 @@
+"""The parts of prompts as Markdown: foreign text stays inside fences that it cannot close.
+
+Pure: no I/O.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+
+from instrument.schema.job import CommandEnd, Decision
+from instrument.schema.state import Finding, Ruling
+from jobs.order import Command
+from loop.prompts.materials import FailedCheck, SizedPath
+from loop.verdict import OUR_MARK, shown_path
+
+TAIL_CHARS = 8000
+
+
+def fenced(text: str, info: str = "") -> str:
+    """Put text verbatim between fences longer than any run of backticks in it; empty stays empty."""
+    if not text:
+        return ""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    ticks = "`" * max(3, longest + 1)
+    return f"{ticks}{info}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{ticks}"
+
+
+def tail_of(text: str, limit: int = TAIL_CHARS) -> str:
+    """Return the end of a text, with a mark in front where something was cut."""
+    if len(text) <= limit:
+        return text
+    return f"{OUR_MARK}: {len(text) - limit} characters]\n{text[-limit:]}"
+
+
+def ruling_blocks(rulings: Iterable[Ruling]) -> str:
+    """Give each ruling verbatim in a fence of its own; the same text twice is one ruling."""
+    by_text = {ruling.text: ruling for ruling in rulings}
+    blocks = [
+        f"Ruling {n}, given when the task had stopped with `{ruling.stop}`:\n{fenced(ruling.text)}"
+        for n, ruling in enumerate(by_text.values(), start=1)
+    ]
+    return "\n\n".join(blocks)
+
+
+def command_lines(commands: Iterable[Command]) -> str:
+    """List commands, one a block line."""
+    return fenced("\n".join(f"{command.name}: {command.run}" for command in commands))
+
+
+def ending(end: CommandEnd) -> str:
+    """Say in a few words how a command ended."""
+    if end.timed_out:
+        return "ran into its time limit"
+    if end.signal is not None:
+        return f"was ended by signal {end.signal}"
+    return "did not start" if end.exit_code is None else f"exit code {end.exit_code}"
+
+
+def failed_blocks(failed: Iterable[FailedCheck]) -> str:
+    """Give each failed command with how it ended, and the end of its output."""
+    blocks = []
+    for check in failed:
+        where = "gate, after the rebase" if check.gate else "check"
+        head = f"`{check.end.name}` ({where}): {ending(check.end)}"
+        blocks.append(f"{head}\n{fenced(f'$ {check.end.run}{chr(10)}{tail_of(check.tail)}')}")
+    return "\n\n".join(blocks)
+
+
+def check_table(ends: Iterable[CommandEnd]) -> str:
+    """Give the checks as the program saw them end."""
+    rows = [f"{end.name}: {ending(end)}, {end.duration_ms / 1000:.1f} s\n  $ {end.run}" for end in ends]
+    return fenced("\n".join(rows))
+
+
+def finding_blocks(findings: Iterable[Finding]) -> str:
+    """Give each finding in a fence of its own."""
+    blocks = []
+    for finding in findings:
+        place = shown_path(finding.path) + (f", line {finding.line}" if finding.line else "")
+        lines = [f"{finding.id} ({finding.severity}){f' in {place}' if place else ''}", finding.text]
+        lines += [f"quoted: {finding.quote}"] if finding.quote else []
+        lines += [f"evidence: {finding.evidence}"] if finding.evidence else []
+        blocks.append(fenced("\n".join(lines)))
+    return "\n\n".join(blocks)
+
+
+def decision_lines(decisions: Iterable[Decision]) -> str:
+    """List the choices that coders took by themselves."""
+    return fenced("\n".join(f"- {d.choice} (why: {d.why}; to undo: {d.undo})" for d in decisions))
+
+
+def path_list(paths: Iterable[SizedPath]) -> str:
+    """List paths as JSON strings, so that no name can pass for two, each with its size."""
+    return fenced("\n".join(f"{_quoted(entry.path)} {entry.size_bytes} bytes" for entry in paths))
+
+
+def name_list(names: Iterable[str]) -> str:
+    """List paths or patterns as JSON strings."""
+    return fenced("\n".join(_quoted(name) for name in names))
+
+
+def _quoted(path: str) -> str:
+    return json.dumps(shown_path(path), ensure_ascii=False)

@@ -1,0 +1,252 @@
+import pytest
+
+from instrument.schema.state import Caps
+from instrument.schema.vocabulary import RuntimeName
+from jobs.order import MIB, Command, Limits
+from loop.config import PROTECTED, SETUP_TIMEOUT_S, Config, parse_config
+from loop.problems import Problems
+
+REPO = '[repo]\nname = "pkg"\n'
+WHOLE = """
+[repo]
+name = "my-pkg"
+branch = "trunk"
+remote = "upstream"
+[image]
+base = "debian:13"
+[setup]
+cached = ["pip install -r r.txt", "make deps"]
+inputs = ["r.txt"]
+always = ["make gen"]
+[checks.unit]
+run = "make unit"
+timeout_s = 60
+env = { CI = "1" }
+[checks.full]
+run = '''
+make full
+'''
+[checks]
+fast = ["unit"]
+gate = ["full", "unit"]
+[paths]
+protected = ["secrets/**"]
+generated = ["*.lock"]
+[agent]
+runtime = "claude"
+model = "claude-sonnet-4-5"
+context_limit_tokens = 50000
+[agent.command]
+coder = "sh code.sh"
+reviewer = "sh review.sh"
+[reviewer]
+runtime = "command"
+model = "claude-opus-4-1"
+[limits]
+memory = "512m"
+cpus = 1
+pids = 100
+disk = "2g"
+job_min = 0.5
+first_call_s = 7
+patch_mb = 1.5
+patch_files = 10
+[caps]
+check = 1
+review = 2
+gate = 0
+main_moved = 4
+interruptions = 5
+[job]
+env = ["CI"]
+[merge]
+push = true
+auto = true
+author = "A Bot <bot@example.org>"
+[prompts]
+coder = "prompts/coder.md.j2"
+[provider]
+name = "anthropic"
+base_url = "http://gateway.internal:4000/anthropic"
+auth = "bearer"
+"""
+
+
+def parse(text: str) -> Config:
+    return parse_config(text.encode())
+
+
+def faults(text: str | bytes) -> list[str]:
+    with pytest.raises(Problems) as caught:
+        parse_config(text.encode() if isinstance(text, str) else text)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_every_key_reaches_the_configuration() -> None:
+    config = parse(WHOLE)
+
+    assert (config.repo.name, config.repo.branch, config.repo.remote) == ("my-pkg", "trunk", "upstream")
+    assert (config.image.base, config.image.dockerfile) == ("debian:13", None)
+    assert [c.run for c in config.cached] == ["pip install -r r.txt", "make deps"]
+    assert config.inputs == ("r.txt",)
+    assert config.always == (Command("always.1", "make gen", SETUP_TIMEOUT_S),)
+    assert config.checks == {
+        "unit": Command("unit", "make unit", 60, {"CI": "1"}),
+        "full": Command("full", "make full\n"),
+    }
+    assert (config.fast, config.gate) == (("unit",), ("full", "unit"))
+    assert config.protected == (*PROTECTED, "secrets/**", "/prompts/coder.md.j2")
+    assert config.generated == ("*.lock",)
+    assert (config.agent.runtime, config.agent.model) == (RuntimeName.CLAUDE, "claude-sonnet-4-5")
+    assert config.agent.context_limit_tokens == 50_000
+    assert (config.agent.command.coder, config.agent.command.reviewer) == ("sh code.sh", "sh review.sh")
+    assert (config.reviewer.runtime, config.reviewer.model) == (RuntimeName.COMMAND, "claude-opus-4-1")
+    assert config.limits == Limits(512 * MIB, 1.0, 100, 2048 * MIB, 30.0, 7.0, 3 * MIB // 2, 10)
+    assert config.caps == Caps(check=1, review=2, gate=0, main_moved=4, interruptions=5)
+    assert config.job_env == ("CI",)
+    assert (config.merge.push, config.merge.auto) == (True, True)
+    assert config.merge.author == "A Bot <bot@example.org>"
+    assert (config.prompts.coder, config.prompts.reviewer) == ("prompts/coder.md.j2", None)
+    assert config.provider.base_url == "http://gateway.internal:4000/anthropic"
+    assert config.provider.key_variable == "ANTHROPIC_AUTH_TOKEN"
+
+
+def test_defaults_are_those_of_the_contract() -> None:
+    config = parse(REPO)
+
+    assert config.caps == Caps(check=3, review=4, gate=2, main_moved=3, interruptions=3)
+    assert config.limits == Limits()
+    assert (config.limits.deadline_s, config.limits.first_call_s) == (1800, 120)
+    assert (config.merge.push, config.merge.auto, config.repo.branch) == (False, False, None)
+    assert (config.agent.runtime, config.agent.model) == (RuntimeName.CLAUDE, None)
+    assert config.provider.key_variable == "ANTHROPIC_API_KEY"
+    assert config.protected == PROTECTED
+
+
+def test_set_up_without_inputs_runs_always_and_first() -> None:
+    config = parse(REPO + '[setup]\ncached = ["a"]\nalways = ["b"]\n')
+
+    assert config.cached == ()
+    assert [command.run for command in config.always] == ["a", "b"]
+
+
+def test_all_faults_come_at_once_each_with_its_line() -> None:
+    tables = "agent, caps, checks, image, job, limits, merge, paths, prompts, provider, repo, reviewer, setup"
+    name = "small letters and digits, parted by single -, _ or ."
+    repo, checks = 'x = 1\n[repo]\nname = "P Q"\n', '[checks]\nfast = ["unti"]\n[checks.unit]\nrum = "x"\n'
+
+    assert faults(repo + checks + "[caps]\nreview = 0\n") == [
+        f'factory.toml:1: unknown key "x"; known: {tables}',
+        f"factory.toml:3: [repo] name must be {name}, such as my-package",
+        'factory.toml:5: [checks] fast: unknown check "unti"; did you mean "unit"?',
+        "factory.toml:6: [checks.unit] run is missing",
+        'factory.toml:7: unknown key "rum" in [checks.unit]; did you mean "run"?',
+        "factory.toml:9: [caps] review must be at least 1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[agent]\nruntme = 1\n", '4: unknown key "runtme" in [agent]; did you mean "runtime"?'),
+        ("[agent.command]\ncode = 1\n", '4: unknown key "code" in [agent.command]; did you mean "coder"?'),
+        ('[paths]\ntests = ["t"]\n', "4: [paths] tests has no effect in this version; take it out"),
+        (
+            "[limits]\nsame_command = 3\n",
+            "4: [limits] same_command has no effect in this version; take it out",
+        ),
+        ("[egress]\nallow = []\n", "3: [egress] has no effect in this version; take it out"),
+        ("[merge]\npush = 1\n", "4: [merge] push must be true or false"),
+        ('[limits]\npids = "many"\n', "4: [limits] pids must be a whole number"),
+        ("[limits]\npids = 99.5\n", "4: [limits] pids must be a whole number"),
+        ("[limits]\ncpus = true\n", "4: [limits] cpus must be a number"),
+        ("[limits]\ncpus = inf\n", "4: [limits] cpus must be a finite number"),
+        ("[limits]\ncpus = 0\n", "4: [limits] cpus must be above 0"),
+        ("[limits]\njob_min = 2000\n", "4: [limits] job_min must be at most 1440"),
+        ("[limits]\njob_min = 2020-01-01\n", "4: [limits] job_min must be a number"),
+        ("[limits]\nmemory = 4\n", "4: [limits] memory must be a text in quotes"),
+        (
+            '[limits]\nmemory = "4GB"\n',
+            '4: [limits] memory must be a size from "64m" up, such as "512m" or "4g"',
+        ),
+        (
+            '[limits]\nmemory = "63m"\n',
+            '4: [limits] memory must be a size from "64m" up, such as "512m" or "4g"',
+        ),
+        ("[setup]\nalways = 3\n", '4: [setup] always must be a list, such as ["one", "two"]'),
+        ('[setup]\nalways = ["x", " "]\n', "4: [setup] always, item 2 must be a shell command"),
+        (
+            '[setup]\ninputs = ["x"]\n',
+            "3: [setup] has inputs without cached commands; they have no effect, take them out",
+        ),
+        ('[setup]\ncached = ["x"]\ninputs = ["./x"]\n', "5: [setup] inputs, item 1 "),
+        ('[image]\nbase = "x"\ndockerfile = "y"\n', "3: [image] takes base or dockerfile, not both"),
+        ('[image]\ndockerfile = "../y"\n', "4: [image] dockerfile must be a path from the root"),
+        ('[image]\nbase = "--privileged"\n', "4: [image] base must be an image's name"),
+        ('[prompts]\ncoder = "/etc/passwd"\n', "4: [prompts] coder must be a path from the root"),
+        ("caps = 3\n", '3: unknown key "caps" in [repo]'),
+        ("[checks.Unit]\nrun = 'x'\n", "3: [checks] Unit is no name for a check"),
+        ("[checks.'../x']\nrun = 'x'\n", "3: [checks] ../x is no name for a check"),
+        ("[checks]\nunit = 'x'\n", "4: [checks] unit must be a table"),
+        ("[checks.fast]\nrun = 'x'\n", '3: [checks] fast must be a list, such as ["one", "two"]'),
+        ("[checks.u]\nrun = 'x'\nenv = {A = 1}\n", "5: [checks.u] env.A must be a text in quotes"),
+        ("[checks.u]\nrun = 'x'\nenv = {'a b' = 'c'}\n", "5: [checks.u] env.a b must be the name of an env"),
+        ('[checks.u]\nrun = "a\\u0000b"\n', "4: [checks.u] run must be a shell command"),
+        ("[agent]\nruntime = 'opencode'\n", "4: [agent] runtime must be one of claude or command"),
+        ("[agent]\nmodel = 'a b'\n", "4: [agent] model must be a model id as the provider writes it"),
+        ("[merge]\nauthor = 'me'\n", "4: [merge] author must look like Name <mail@example.org>"),
+        ('[merge]\nauthor = "a\\nb <a@b>"\n', "4: [merge] author must look like Name <mail@example.org>"),
+        ("[provider]\nauth = 'none'\n", "4: [provider] auth must be one of api_key or bearer"),
+        ("[provider]\nbase_url = 'ftp://x'\n", "4: [provider] base_url must be an address such as"),
+        ("[provider]\nbase_url = 'https://u:p@x'\n", "4: [provider] base_url must be an address such as"),
+        ("[provider]\nbase_url = 'https://x:99999'\n", "4: [provider] base_url must be an address such as"),
+        ("[job]\nenv = ['A B']\n", "4: [job] env, item 1 must be the name of an environment variable"),
+        (
+            "[job]\nenv = ['ANTHROPIC_API_KEY']\n",
+            "4: [job] env: ANTHROPIC_API_KEY holds the provider's key, which no job may have",
+        ),
+        (
+            "[job]\nenv = ['K']\n[provider]\nkey_env = 'K'\n",
+            "4: [job] env: K holds the provider's key, which no job may have",
+        ),
+        ("[paths]\nprotected = ['[Z-a]']\n", "4: [paths] protected, item 1 "),
+    ],
+)
+def test_each_fault_is_one_sentence_with_its_line(text: str, said: str) -> None:
+    found = faults(REPO + text)
+
+    assert len(found) == 1
+    assert found[0].startswith(f"factory.toml:{said}")
+
+
+@pytest.mark.parametrize("branch", ["-x", "a..b", "a b", "x.lock", "/a", "a/", "a//b", "@{-1}"])
+def test_a_branch_that_git_could_take_for_something_else_is_refused(branch: str) -> None:
+    assert faults(f'{REPO}branch = "{branch}"\n') == [
+        "factory.toml:3: [repo] branch must be the plain name of a branch, such as main"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "factory.toml: [repo] is missing"),
+        (b"[repo]\n", "factory.toml:1: [repo] name is missing"),
+        (b"a = \n", "factory.toml:1: the TOML is broken: invalid value"),
+        (b"[repo]\nname = 'x'\nname = 'y'\n", "factory.toml:3: the TOML is broken: cannot overwrite a value"),
+        (b"[repo]\nname = '", 'factory.toml:2: the TOML is broken: expected "\'"'),
+        (b"[repo]\nname = '\xff'\n", "factory.toml:2: the file is not UTF-8; save it as UTF-8"),
+        (
+            b"\xef\xbb\xbf[repo]\n",
+            "factory.toml:1: the file begins with a byte order mark; save it as UTF-8 without",
+        ),
+        (b"a = " + b"9" * 5000, "factory.toml: a value is too long or nested too deep"),
+        (b"a = " + b"[" * 100_000, "factory.toml: a value is too long or nested too deep"),
+        (b"a." * 3000 + b"a = 1", "factory.toml: a value is too long or nested too deep"),
+    ],
+)
+def test_a_file_that_is_no_toml_is_one_sentence(data: bytes, said: str) -> None:
+    assert faults(data) == [said]
+
+
+def test_windows_line_ends_are_fine_in_toml() -> None:
+    assert parse(REPO.replace("\n", "\r\n")).repo.name == "pkg"
