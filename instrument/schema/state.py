@@ -216,6 +216,9 @@ class TaskState(Frozen):
     rulings: tuple[Ruling, ...] = ()
     decisions: tuple[Decision, ...] = ()
     summary: str = ""
+    """The coder's own, of its last round."""
+    could_not_verify: tuple[str, ...] = ()
+    """What the coder says it could not try out, in its last round."""
     seen_tip: str | None = None
     """The branch's tip at the last rebase, whatever came of it."""
     landing: Landing | None = None

@@ -4,7 +4,7 @@ Pure: no I/O.
 """
 
 from instrument.schema.job import JobEnd
-from instrument.schema.state import CheckFailure, PendingDiff, TaskState
+from instrument.schema.state import CheckFailure, Finding, PendingDiff, TaskState
 from instrument.schema.vocabulary import EffectKind, Outcome
 from loop.machine.facts import (
     BaseFacts,
@@ -101,6 +101,7 @@ def _absorb_coder(state: TaskState, outcome: Outcome, end: JobEnd) -> TaskState:
         known = {decision.choice for decision in state.decisions}
         fresh = tuple(d for d in end.result.decisions if d.choice not in known)
         update["decisions"] = state.decisions + fresh
+        update["could_not_verify"] = end.result.could_not_verify
     return state.model_copy(update=update)
 
 
@@ -129,18 +130,29 @@ def _absorb_review(state: TaskState, outcome: Outcome, facts: ReviewFacts) -> Ta
     counters = state.counters
     return state.model_copy(
         update={
-            "findings": state.findings + facts.findings,
+            "findings": _merge_findings(state.findings, facts.findings),
             "counters": counters.model_copy(
                 update={
                     "review_rounds": counters.review_rounds + 1,
                     "verdict_misses": 0,
                     "first_call_misses": 0,
-                    "findings": counters.findings + len(facts.findings),
+                    "findings": max((counters.findings, *(number_of(f) for f in facts.findings))),
                     "findings_dropped": counters.findings_dropped + facts.dropped,
                 }
             ),
         }
     )
+
+
+def _merge_findings(old: tuple[Finding, ...], new: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Old and new in order of id; a point raised again stands once, as it was last put."""
+    by_id = {finding.id: finding for finding in (*old, *new)}
+    return tuple(sorted(by_id.values(), key=number_of))
+
+
+def number_of(finding: Finding) -> int:
+    """The 3 of `F3`."""
+    return int(finding.id.removeprefix("F"))
 
 
 def _absorb_rebase(state: TaskState, facts: RebaseFacts) -> TaskState:

@@ -105,7 +105,9 @@ def rebase(context: Context, state: TaskState, effect: Rebase) -> RebaseFacts:
                 )
                 candidate = Candidate(commit=moved.commit, tree=moved.tree, base=onto, n=candidate.n)
         except MergeConflictError as error:
-            return RebaseFacts(key=effect.key, onto=onto, conflicts=tuple(show_path(path) for path in error.paths))
+            return RebaseFacts(
+                key=effect.key, onto=onto, conflicts=tuple(show_path(path) for path in error.paths)
+            )
         except TaskLineError as error:
             return RebaseFacts(key=effect.key, onto=onto, conflicts=(str(error),))
         except NothingAheadError:

@@ -4,16 +4,15 @@ Limits: reads the job's folder, writes nothing.
 """
 
 from instrument.schema.job import JobEnd
-from instrument.schema.state import Finding, TaskState
+from instrument.schema.state import TaskState
 from loop.machine.effects import Review
 from loop.machine.facts import ReviewFacts
 from loop.shell.context import Context
 from loop.shell.papers import Papers
 from loop.shell.telling import must_cover
-from loop.verdict import Remark, VerdictFault, drop_ruled, read_verdict
+from loop.verdict import VerdictFault, drop_ruled, number_findings, read_verdict
 
 TREE_CHANGED = "tree_changed"
-MAX_TEXT_CHARS = 4000
 
 
 def review_facts(
@@ -28,9 +27,11 @@ def review_facts(
     if isinstance(verdict, VerdictFault):
         return ReviewFacts(key=effect.key, end=end, fault=verdict.value)
     kept, dropped = drop_ruled(verdict, (f for f in state.findings if f.closed))
-    first = state.counters.findings + 1
-    findings = tuple(
-        _finding(remark, number, effect.round) for number, remark in enumerate(kept.findings, start=first)
+    findings = number_findings(
+        kept,
+        review_round=effect.round,
+        known={finding.id for finding in state.findings if not finding.closed},
+        last=state.counters.findings,
     )
     return ReviewFacts(key=effect.key, end=end, findings=findings, dropped=len(dropped))
 
@@ -49,16 +50,3 @@ def _review_text(context: Context, end: JobEnd) -> str | None:
         )
     except OSError:
         return None
-
-
-def _finding(remark: Remark, number: int, round_: int) -> Finding:
-    return Finding(
-        id=f"F{number}",
-        severity=remark.severity,
-        path=remark.path or "",
-        line=remark.line,
-        quote=(remark.quote or "")[:MAX_TEXT_CHARS],
-        text=remark.text[:MAX_TEXT_CHARS],
-        evidence=(remark.evidence or "")[:MAX_TEXT_CHARS],
-        round=round_,
-    )

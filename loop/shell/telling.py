@@ -15,7 +15,8 @@ from loop.shell.context import Context
 from loop.shell.papers import Papers, task_difference
 from loop.together import baseline_checks
 
-TAIL_BYTES = 6000
+TAIL_BYTES = 32_000
+"""More than a prompt shows, so that the cut is marked there."""
 MAX_DIFF_BYTES = 200_000
 
 
@@ -57,7 +58,7 @@ def tell_reviewer(context: Context, state: TaskState, effect: Review, papers: Pa
         closed=tuple(finding for finding in state.findings if finding.closed),
         findings=tuple(finding for finding in state.findings if not finding.closed),
         decisions=state.decisions,
-        summary=state.summary,
+        summary=_summary(state),
         task_diff=task_difference(context, state),
     )
     return reviewer_prompt(
@@ -65,6 +66,11 @@ def tell_reviewer(context: Context, state: TaskState, effect: Review, papers: Pa
         papers.templates.get(Role.REVIEWER),
         name=papers.config.prompts.reviewer or "reviewer.md.j2",
     )
+
+
+def _summary(state: TaskState) -> str:
+    unsure = "".join(f"\nCould not verify: {each}" for each in state.could_not_verify)
+    return state.summary + unsure
 
 
 def must_cover(context: Context, effect: Review, papers: Papers) -> tuple[str, ...]:
