@@ -7,17 +7,22 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 import click
 
 from instrument.found import find_home
 from instrument.schema.vocabulary import Purpose, RuntimeName
+from jobs.errors import JobsError
 from jobs.runner import DockerJobs
+from loop.canary import ensure_canary, run_canary
 from loop.errors import Exit, RunError, UsageError
 from loop.git.errors import GitError
+from loop.home import make_private
+from loop.new_task import write_new
 from loop.problems import Problems
 from loop.progress import Progress
 from loop.request import RunRequest
@@ -26,6 +31,7 @@ from loop.run import run as run_task
 from loop.signals import Interrupted, Signals
 from loop.status import status_lines
 
+T = TypeVar("T")
 RUNTIMES = [name.value for name in RuntimeName]
 PURPOSES = [purpose.value for purpose in Purpose]
 FOLDER = click.Path(path_type=Path, exists=True)
@@ -74,9 +80,6 @@ def run(  # noqa: PLR0913 - one parameter an option
     Run the same command again to continue. Exit codes: 0 done, 2 usage, 3 stopped for a
     person, 4 busy or waiting, 130 and 143 after a signal.
     """
-    signals = Signals()
-    signals.install()
-    progress = Progress(sys.stderr)
 
     def go() -> Ending:
         request = RunRequest(
@@ -90,22 +93,36 @@ def run(  # noqa: PLR0913 - one parameter an option
             story=story.read_bytes() if story else None,
             purpose=Purpose(purpose),
         )
-        jobs = DockerJobs(
-            locks=find_home(os.environ) / "locks",
-            say=progress.note,
-            on_progress=lambda beat: progress.beats(beat.elapsed_s, beat.ledger),
-        )
-        world = World(
-            jobs=jobs,
-            environment=os.environ,
-            signals=signals,
-            progress=progress,
-            now=lambda: datetime.now(UTC),
-        )
-        _say_if_nothing_is_kept(progress)
-        return run_task(request, world)
+        _say_if_nothing_is_kept()
+        jobs, world = _world()
+        paid = replace(world, before_paid=lambda: ensure_canary(world, jobs.combination))
+        return run_task(request, paid)
 
-    ending = _guarded(go)
+    _print_ending(_guarded(go), as_json=as_json)
+
+
+def _world() -> tuple[DockerJobs, World]:
+    """This process's real surroundings; signals are taken over from here on."""
+    signals = Signals()
+    signals.install()
+    progress = Progress(sys.stderr)
+    jobs = DockerJobs(
+        locks=make_private(find_home(os.environ) / "locks"),
+        say=progress.note,
+        on_progress=lambda beat: progress.beats(beat.elapsed_s, beat.ledger),
+    )
+    world = World(
+        jobs=jobs,
+        environment=os.environ,
+        signals=signals,
+        progress=progress,
+        now=lambda: datetime.now(UTC),
+    )
+    return jobs, world
+
+
+def _print_ending(ending: Ending, *, as_json: bool) -> NoReturn:
+    """Print the result on stdout, leave with its exit code."""
     if as_json:
         click.echo(ending.result.model_dump_json())
     else:
@@ -126,18 +143,18 @@ def _read_ruling(text: str | None) -> str | None:
     return ruling
 
 
-def _say_if_nothing_is_kept(progress: Progress) -> None:
+def _say_if_nothing_is_kept() -> None:
     if os.environ.get("CI") and not os.environ.get("FACTORY_HOME"):
-        progress.note("CI without FACTORY_HOME: the run folder is not kept, so a rerun begins anew.")
+        click.echo("CI without FACTORY_HOME: the run folder is not kept, so a rerun begins anew.", err=True)
 
 
-def _guarded(go: Callable[[], Ending]) -> Ending:
+def _guarded(go: Callable[[], T]) -> T:
     """Turn every expected failure into one sentence (or several problems) and its exit code."""
     try:
         return go()
     except RunError as error:
         _fail(str(error), error.exit_code)
-    except (Problems, GitError) as error:
+    except (Problems, GitError, JobsError) as error:
         _fail(str(error), Exit.USAGE)
     except Interrupted as interrupted:
         sys.exit(interrupted.exit_code)
@@ -147,8 +164,7 @@ def _guarded(go: Callable[[], Ending]) -> Ending:
 
 def _keep_trace() -> Path:
     """Write the present exception's trace into the home; a terminal is no place for it."""
-    folder = find_home(os.environ)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = make_private(find_home(os.environ))
     path = folder / f"bug-{datetime.now(UTC):%Y%m%dT%H%M%S}.txt"
     path.write_text(traceback.format_exc(), encoding="utf-8", errors="replace")
     return path
@@ -165,3 +181,19 @@ def status(*, as_json: bool) -> None:
     """Print one line a task, from state.json."""
     for line in status_lines(os.environ, as_json=as_json):
         click.echo(line)
+
+
+@main.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one object last on stdout.")
+def canary(*, as_json: bool) -> None:
+    """Land a scripted task with the real agent, engine and images, at no cost."""
+    _print_ending(_guarded(lambda: run_canary(_world()[1])), as_json=as_json)
+
+
+@main.command()
+@click.argument("slug")
+@click.option("--repo", type=FOLDER, default=Path(), help="A folder of the repo; else the current one.")
+def new(slug: str, *, repo: Path) -> None:
+    """Write tasks/NNN-SLUG.md from the template, under the next free number."""
+    path = _guarded(lambda: write_new(slug, repo.resolve()))
+    click.echo(f"{path}: fill in files and the text, commit it, then: factory run {path}")

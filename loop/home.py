@@ -10,12 +10,17 @@ from loop.atomic import PRIVATE_FOLDER
 LOCK_FILE = "lock"
 
 
+def make_private(folder: Path) -> Path:
+    """Make a folder 0700 where it is absent; `mkdir` alone would leave the parents open to all."""
+    for each in (*reversed(folder.parents), folder):
+        if not each.exists():
+            each.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+    return folder
+
+
 def task_folder(home: Path, task_id: str) -> Path:
     """The task's folder, made 0700 where it is absent."""
-    folder = home / "tasks" / task_id
-    for each in (home, home / "tasks", folder):
-        each.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
-    return folder
+    return make_private(home / "tasks" / task_id)
 
 
 def set_aside(folder: Path) -> Path:

@@ -1,17 +1,21 @@
 """A new task file, from the template.
 
-Limits: reads nothing but the template, which `loop/task_template.md` links to.
+Limits: writes one new file, never over an old one.
 """
 
 import re
 from collections.abc import Iterable
 from importlib import resources
+from pathlib import Path
 
+from loop.git.checkout import committed_paths, default_branch, find_checkout
 from loop.problems import Problem, Problems, show
+from loop.taskfile import task_number
 
 _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 MAX_SLUG_CHARS = 60
 _TITLE = "TITLE"
+FOLDER = "tasks"
 
 
 def render_new(slug: str, existing_numbers: Iterable[int], *, template: str | None = None) -> tuple[str, str]:
@@ -35,6 +39,26 @@ def render_new(slug: str, existing_numbers: Iterable[int], *, template: str | No
     text = template if template is not None else _default()
     title = slug.replace("-", " ").capitalize()
     return f"{number:03d}-{slug}.md", text.replace(f"# {_TITLE}\n", f"# {title}\n")
+
+
+def write_new(slug: str, repo: Path) -> Path:
+    """Write a new task below the repository's `tasks/`; return its path from the repository's root.
+
+    Raises:
+        Problems: The slug cannot be a file's name.
+        GitError: `repo` is in no repository.
+    """
+    checkout = find_checkout(repo)
+    branch = default_branch(checkout, None)
+    committed = committed_paths(checkout, branch, FOLDER)
+    folder = checkout.root / FOLDER
+    present = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+    numbers = (task_number(name) for name in (*committed, *present))
+    name, text = render_new(slug, (number for number in numbers if number is not None))
+    folder.mkdir(exist_ok=True)
+    with (folder / name).open("x", encoding="utf-8") as file:
+        file.write(text)
+    return Path(FOLDER) / name
 
 
 def _default() -> str:

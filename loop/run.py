@@ -30,6 +30,7 @@ from loop.progress import Progress
 from loop.record import Entry
 from loop.request import RunRequest, RunResult, result_of
 from loop.session import Session, new_state, open_session
+from loop.shell.orders import is_paid
 from loop.shell.shell import Shell
 from loop.signals import Interrupted, Signals
 from loop.store import StateCorruptError, load_state, save_state
@@ -44,6 +45,8 @@ class World:
     signals: Signals
     progress: Progress
     now: Callable[[], datetime]
+    before_paid: Callable[[], None] = lambda: None
+    """Called before the first model call that costs money can be made: the canary's place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,8 @@ def _run(
         _save_rulings(session.folder, state)
         save_state(session.folder, state)
         _reap(session, state)
+        if not state.stage.is_terminal and session.context.provider.story is None and is_paid(state.terms):
+            world.before_paid()
         state = _drive(session, world, journal, state, places)
         ending = _end(session, state, places)
         journal.append(RunEnded, exit_code=ending.result.exit_code)

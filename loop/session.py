@@ -25,7 +25,7 @@ from loop.problems import Problem, Problems
 from loop.request import RunRequest
 from loop.shell.base import fetch_base, ready_time
 from loop.shell.context import Context, Provider
-from loop.shell.orders import job_env, uses_model
+from loop.shell.orders import is_paid, job_env
 from loop.shell.papers import Papers, read_papers
 from loop.taskfile import task_number
 
@@ -222,8 +222,7 @@ def _is_done(session: Session, base: str, path: str) -> bool:
 def _check_means(session: Session, papers: Papers) -> None:
     """What the host must have before anything is begun: variables, and a key for the provider."""
     job_env(session.context, papers.config)
-    needs_key = uses_model(papers.terms.coder) or uses_model(papers.terms.reviewer)
     provider = session.context.provider
-    if needs_key and provider.story is None and not provider.secret:
+    if is_paid(papers.terms) and provider.story is None and not provider.secret:
         name = papers.config.provider.key_variable
         raise UsageError(f"{name} is not set; set it to the provider's key")

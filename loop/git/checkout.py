@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loop.git.errors import BranchMissingError, CheckoutUnfitError, GitCommandError, RemoteMissingError
+from loop.git.paths import split_paths
 from loop.git.process import run_git
 from loop.git.profiles import CHECKOUT, SEALED
 
@@ -138,3 +139,10 @@ def read_committed(checkout: Checkout, branch: str, path: str) -> bytes | None:
     args = ["cat-file", "blob", f"{BRANCH}{branch}:{path}"]
     end = run_git(args, profile=SEALED, git_dir=checkout.common_dir, check=False)
     return end.out if end.code == 0 else None
+
+
+def committed_paths(checkout: Checkout, branch: str, folder: str) -> tuple[str, ...]:
+    """The paths below a folder as committed on a local branch; empty where there is no such folder."""
+    args = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", f"{BRANCH}{branch}", "--", f"{folder}/"]
+    end = run_git(args, profile=SEALED, git_dir=checkout.common_dir, check=False)
+    return split_paths(end.out) if end.code == 0 else ()

@@ -11,7 +11,7 @@ from loop.machine.effects import FindBase
 from loop.machine.facts import BaseFacts
 from loop.shell.commits import LOCK_TIMEOUT_S
 from loop.shell.context import Context
-from loop.shell.orders import uses_model
+from loop.shell.orders import is_paid
 from loop.shell.papers import papers_of
 from loop.shell.preflight import ask_provider
 from proxy.prices import UnknownPriceError, find_price
@@ -21,7 +21,7 @@ def find_base(context: Context, state: TaskState, effect: FindBase) -> BaseFacts
     """Fetch the tips, choose the base, read its terms; look at prices and at the provider."""
     base = fetch_base(context, state.repo)
     terms = papers_of(context, state, base).terms
-    answer, detail = ask_provider(context.provider) if _needs_provider(terms) else ("ok", "")
+    answer, detail = ask_provider(context.provider) if is_paid(terms) else ("ok", "")
     return BaseFacts(
         key=effect.key,
         base=base,
@@ -58,7 +58,3 @@ def unpriced_models(terms: Terms) -> tuple[str, ...]:
         except UnknownPriceError:
             unknown[choice.model] = None
     return tuple(unknown)
-
-
-def _needs_provider(terms: Terms) -> bool:
-    return uses_model(terms.coder) or uses_model(terms.reviewer)

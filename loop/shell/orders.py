@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 
-from instrument.schema.state import AgentChoice, TaskState
+from instrument.schema.state import AgentChoice, TaskState, Terms
 from instrument.schema.vocabulary import Role, RuntimeName
 from jobs.order import AgentWork, Command, Identity, JobOrder, Limits, ProxyOrder, SetupOrder
 from loop.config import Config
@@ -137,6 +137,11 @@ def review_path(task: Task, round_: int) -> str:
 def uses_model(choice: AgentChoice) -> bool:
     """Whether the agent can call a model at all: a shell line does where a model is named for it."""
     return choice.model is not None
+
+
+def is_paid(terms: Terms) -> bool:
+    """Whether a job of these terms can cost money."""
+    return uses_model(terms.coder) or uses_model(terms.reviewer)
 
 
 def _proxy(context: Context, effect: AgentEffect, role: Role) -> ProxyOrder | None:
