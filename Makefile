@@ -4,7 +4,7 @@ PYTHON := .venv/bin/python
 
 include docker.mk
 
-.PHONY: help run report venv check test test-fast docs mutate
+.PHONY: help run report venv check lint docs test test-fast mutate
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 18
@@ -15,13 +15,20 @@ run: setup ## the main job on the example package: a real agent in a container, 
 report: ## what the demo cost
 	@FACTORY_HOME=build/demo/home .venv/bin/instrument report --purpose demo
 
-check: venv ## linter, strict types, import rules, generated docs, unit tests
+check: lint test-fast ## linter, strict types, import rules, generated docs, the suite without Docker
+
+lint: venv ## all of check but the tests
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check --quiet .
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports --no-cache
 	@$(PYTHON) -m tests.tools.readme --check
-	@.venv/bin/pytest -q -n 2 -m "not docker" tests
+
+docs: venv ## renew the generated parts of README and docs
+	@$(PYTHON) -m tests.tools.readme
+
+venv:
+	@scripts/setup --no-engine
 
 test-fast: venv ## the suite without Docker
 	@.venv/bin/pytest -q -n 2 -m "not docker" tests

@@ -107,7 +107,6 @@ def _world() -> tuple[DockerJobs, World]:
     signals.install()
     progress = Progress(sys.stderr)
     jobs = DockerJobs(
-        locks=make_private(find_home(os.environ) / "locks"),
         say=progress.note,
         on_progress=lambda beat: progress.beats(beat.elapsed_s, beat.ledger),
     )

@@ -27,7 +27,6 @@ NETWORK_TIMEOUT_S = 600
 FETCH = (
     "fetch",
     "--quiet",
-    "--force",
     "--no-tags",
     "--no-prune",
     "--no-write-fetch-head",

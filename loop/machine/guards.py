@@ -184,3 +184,11 @@ def first_match(guards: tuple[Guard, ...], state: TaskState, end: JobEnd) -> Out
         if outcome is not None:
             return outcome
     return None
+
+
+def is_clean(end: JobEnd) -> bool:
+    """Whether a job of commands simply ran to its end: nothing killed it, nothing was lost."""
+    report, container = end.report, end.container
+    if report is None or report.ended is not Ended.EXITED or report.error is not None or report.oom_kills:
+        return False
+    return not (container.lost or container.sidecar_lost or container.oom_killed or container.backstop)

@@ -4,7 +4,7 @@ Pure: no I/O.
 """
 
 from instrument.schema.job import CommandEnd, JobEnd
-from instrument.schema.state import Finding, TaskState
+from instrument.schema.state import Finding, TaskState, Terms
 from instrument.schema.vocabulary import EffectKind, Outcome, Severity, Stage
 from loop.machine.budget import is_money_gone, is_time_gone
 from loop.machine.facts import (
@@ -101,7 +101,7 @@ def _judge_job(state: TaskState, kind: EffectKind, end: JobEnd) -> Outcome:
         return fault
     failed = failed_commands(end)
     if kind is EffectKind.BASELINE:
-        return _judge_baseline(state, end, failed)
+        return judge_baseline(state.terms, end)
     if kind is EffectKind.GATE:
         return _judge_gate(state, failed)
     if not failed:
@@ -122,11 +122,12 @@ def failed_commands(end: JobEnd) -> tuple[CommandEnd, ...]:
     return failed
 
 
-def _judge_baseline(state: TaskState, end: JobEnd, failed: tuple[CommandEnd, ...]) -> Outcome:
+def judge_baseline(terms: Terms, end: JobEnd) -> Outcome:
+    """Hold a baseline's commands, all of them run, against what the task turns green."""
     if end.report is not None and end.report.setup_failed is not None:
         return Outcome.SETUP_FAILED
-    expected = set(state.terms.turns_green)
-    red = {command.name for command in failed}
+    expected = set(terms.turns_green)
+    red = {command.name for command in failed_commands(end)}
     if red - expected:
         return Outcome.BASELINE_FAILED
     return Outcome.BASELINE_ALREADY_GREEN if expected - red else Outcome.BASELINE_PASSED

@@ -5,6 +5,7 @@ Limits: errors of ours come back as facts for the machine; a bug still raises.
 
 from instrument.schema.job import JobEnd
 from instrument.schema.state import TaskState
+from instrument.schema.vocabulary import Outcome
 from jobs.errors import ImageUnfitError, JobsError
 from jobs.order import JobOrder
 from loop.git.errors import GitError
@@ -22,8 +23,11 @@ from loop.machine.effects import (
     SetUp,
 )
 from loop.machine.facts import CancelledFacts, EngineFacts, Facts, JobFacts, SetupFacts
+from loop.machine.guards import is_clean
+from loop.machine.judge import judge_baseline
 from loop.problems import Problems
 from loop.shell.base import find_base
+from loop.shell.baselines import find_baseline, keep_baseline
 from loop.shell.commits import commit_candidate, merge_landing, rebase
 from loop.shell.context import Context
 from loop.shell.orders import agent_order, commands_order, setup_order
@@ -78,10 +82,22 @@ class Shell:
             case Review():
                 end = context.jobs.run(self._order(state, effect), resumed=resumed)
                 return review_facts(context, state, effect, papers_of(context, state, effect.base), end)
-            case Baseline() | Check() | Gate() | Implement():
+            case Baseline():
+                return self._baseline(state, effect, resumed=resumed)
+            case Check() | Gate() | Implement():
                 return JobFacts(
                     key=effect.key, end=context.jobs.run(self._order(state, effect), resumed=resumed)
                 )
+
+    def _baseline(self, state: TaskState, effect: Baseline, *, resumed: bool) -> JobFacts:
+        order = self._order(state, effect)
+        kept = None if resumed else find_baseline(self._context, order)
+        if kept is not None:
+            return JobFacts(key=effect.key, end=kept)
+        end = self._context.jobs.run(order, resumed=resumed)
+        if is_clean(end) and judge_baseline(state.terms, end) is Outcome.BASELINE_PASSED:
+            keep_baseline(self._context, order, end)
+        return JobFacts(key=effect.key, end=end)
 
     def _order(self, state: TaskState, effect: Baseline | Check | Gate | Implement | Review) -> JobOrder:
         context = self._context
