@@ -63,6 +63,7 @@ def terms_for(
         reserve_ms=min(task.budget_ms // 4, LONGEST_RESERVE_MS) if task.budget_ms else 0,
         budget_microusd=task.budget_microusd,
         turns_green=task.turns_green,
+        has_setup=bool(config.cached),
     )
 
 

@@ -55,6 +55,8 @@ class Terms(Frozen):
     """Kept back from coder jobs for one review and one gate."""
     budget_microusd: NonNegativeInt | None = None
     turns_green: tuple[str, ...] = ()
+    has_setup: bool = False
+    """Whether set-up commands are kept as an image: then a job runs them the first time."""
 
 
 class Counters(Frozen):

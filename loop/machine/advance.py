@@ -33,7 +33,7 @@ def begin(state: TaskState, effect: Effect) -> TaskState:
     effects[effect.kind] = effects.get(effect.kind, 0) + 1
     folder = None
     jobs = counters.jobs
-    if effect.kind.is_job:
+    if effect.kind.is_job and (effect.kind is not EffectKind.SET_UP or state.terms.has_setup):
         jobs += 1
         folder = f"jobs/{jobs:04d}-{FOLDER_LABELS[effect.kind]}-{_folder_round(effect, effects)}"
     return state.model_copy(

@@ -10,6 +10,7 @@ from pathlib import Path
 from instrument.schema.state import AgentChoice, TaskState, Terms
 from instrument.schema.vocabulary import Role, RuntimeName
 from jobs.order import AgentWork, Command, Identity, JobOrder, Limits, ProxyOrder, SetupOrder
+from loop.atomic import PRIVATE_FOLDER
 from loop.config import Config
 from loop.machine.effects import AgentEffect, Baseline, CommandsEffect, Gate, Implement, Review, SetUp
 from loop.problems import Problem, Problems
@@ -62,7 +63,7 @@ def setup_order(context: Context, state: TaskState, effect: SetUp, papers: Paper
         inputs_digest=digest.sha256,
         commit=effect.base,
         pack=_pack(context, effect.base),
-        folder=_folder(context, state),
+        folder=_folder(context, state) if config.cached else context.folder / "jobs" / "setup",
         limits=config.limits,
         env=job_env(context, config),
     )
@@ -165,11 +166,19 @@ def _limits(config: Config, deadline_ms: int) -> Limits:
 
 
 def _pack(context: Context, commit: str) -> Path:
-    return context.store.write_pack(commit, context.folder / "packs" / f"{commit}.pack")
+    return context.store.write_pack(commit, packs_folder(context) / f"{commit}.pack")
+
+
+def packs_folder(context: Context) -> Path:
+    """What travels into jobs; it can be made again at any time."""
+    return context.folder / "packs"
 
 
 def _folder(context: Context, state: TaskState) -> Path:
     folder = state.attempt.folder if state.attempt else None
     if folder is None:
         raise ValueError("a job needs an attempt with a folder")
-    return context.folder / folder
+    path = context.folder / folder
+    # Here, for whoever makes the job's own folder would make this one readable by all.
+    path.parent.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+    return path

@@ -3,6 +3,8 @@
 Limits: errors of ours come back as facts for the machine; a bug still raises.
 """
 
+import shutil
+
 from instrument.schema.job import JobEnd
 from instrument.schema.state import TaskState
 from instrument.schema.vocabulary import Outcome
@@ -30,7 +32,7 @@ from loop.shell.base import find_base
 from loop.shell.baselines import find_baseline, keep_baseline
 from loop.shell.commits import commit_candidate, merge_landing, rebase
 from loop.shell.context import Context
-from loop.shell.orders import agent_order, commands_order, setup_order
+from loop.shell.orders import agent_order, commands_order, packs_folder, setup_order
 from loop.shell.papers import papers_of
 from loop.shell.reviews import review_facts
 from loop.shell.telling import tell_coder, tell_reviewer
@@ -61,6 +63,7 @@ class Shell:
 
     def release(self, state: TaskState, key: str) -> None:
         """Take the pod away; an engine that is gone keeps it until the reaper comes by."""
+        shutil.rmtree(packs_folder(self._context), ignore_errors=True)
         try:
             self._context.jobs.release(state.run_id, key)
         except JobsError:
