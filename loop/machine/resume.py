@@ -12,6 +12,9 @@ from loop.machine.stops import STOPS
 
 How = Literal["rerun", "ruling", "auto_merge", "task_edited"]
 
+APPROVED_STAGES = (Stage.REBASE, Stage.GATE, Stage.MERGE)
+"""Where work stands on an approval, which an edit of the task voids: it was given for another text."""
+
 ROOM: dict[StopReason, tuple[str, str]] = {
     StopReason.CHECKS_EXHAUSTED: ("check_failures", "check"),
     StopReason.GATE_EXHAUSTED: ("gate_failures", "gate"),
@@ -34,6 +37,8 @@ def resume(state: TaskState, how: How, *, main_has_moved: bool = False) -> TaskS
     if target is None:
         return None
     stage = stop.stage if target is Stage.STOPPED else target
+    if how == "task_edited" and stage in APPROVED_STAGES:
+        stage = Stage.REVIEW
     moved = state.model_copy(
         update={
             "seq": state.seq + 1,
