@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from loop.git import tips
 from loop.git.checkout import Checkout
+from loop.git.errors import GitError
 from loop.git.process import GitEnd, run_git
 from loop.git.reading import check_oid
 from loop.git.settings import network_profile
@@ -66,7 +67,11 @@ def merge(
         tip = tips.fetch_remote(store.path, checkout, branch, remote)
         if not store.is_ancestor(landing, tip):
             return Moved(tip) if tip != onto else Refused(_refusal(end))
-    note = bring_along(store.path, checkout, branch=branch, landing=landing)
+    try:
+        note = bring_along(store.path, checkout, branch=branch, landing=landing)
+    except GitError as error:
+        # It has landed: trouble with the working copy must not make it look as if it had not.
+        note = f"the local branch stays behind ({error})"
     return Merged() if note is None else Merged((f"{remote} is up to date; {note}.",))
 
 

@@ -58,7 +58,8 @@ ALWAYS = {
 }
 HOOKS_OFF = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false")
 QUIET = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "submodule.recurse=false")
-LOCAL_ONLY = ("-c", "protocol.allow=never", "-c", "protocol.file.allow=always")
+LOCAL_ONLY = ("-c", "protocol.allow=never", "-c", "protocol.file.allow=always", "-c", "protocol.version=2")
+"""Version 2, because only there a commit can be fetched by its id."""
 
 
 @dataclass(frozen=True, slots=True)
