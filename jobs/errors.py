@@ -3,6 +3,8 @@
     JobsError
     ├── EngineUnavailableError   no engine answers, or it went away: `runner_unavailable`
     ├── EngineRefusedError       the engine answered with an error that is none of the known ones
+    │   ├── ObjectAbsentError    no such container, volume, image or path
+    │   └── NameTakenError       another object has this name
     └── ImageUnfitError          an image cannot be built or is not what a job needs: `image_unfit`
 
 What an agent did wrong is never here: it is a value in `JobEnd`.
@@ -19,6 +21,14 @@ class EngineUnavailableError(JobsError):
 
 class EngineRefusedError(JobsError):
     """The engine refused an operation that should work."""
+
+
+class ObjectAbsentError(EngineRefusedError):
+    """The engine knows no such container, volume, image or path; stays inside this package."""
+
+
+class NameTakenError(EngineRefusedError):
+    """Another object has this name; stays inside this package unless it is not ours."""
 
 
 class ImageUnfitError(JobsError):

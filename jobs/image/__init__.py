@@ -1,0 +1,1 @@
+"""Files that the images are built from: Dockerfiles, pinned versions, one script."""

@@ -1,0 +1,132 @@
+"""Makes the diff of the tree that the agent left, with the tree id that proves it.
+
+Limits: never asks the agent's `.git`; refuses by size before content is read; leaves the tree alone
+but for special files, which it removes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, field
+from typing import Iterable
+
+from .changes import Changes, list_changes
+from .leftovers import Leftovers
+from .order import Order
+from .places import Places
+from .sealed import Git, GitError
+from .walk import Survey, clear_special, survey
+
+MOST_NAMED = 100
+# The flags under which a diff survived every hostile attribute and setting that was tried.
+DIFF = (
+    "diff", "--cached", "-O/dev/null", "--binary", "--full-index", "--no-color", "--no-ext-diff",
+    "--no-textconv", "--no-renames", "--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=none",
+    "--submodule=short", "-U3",
+)  # fmt: skip
+
+
+@dataclass
+class Captured:
+    """The report's `tree`; names are texts, a byte that is no UTF-8 is written in hexadecimal."""
+
+    base_commit: str
+    base_tree: str
+    tree: str | None = None
+    diff_bytes: int = 0
+    diff_sha256: str = ""
+    changed_paths: int = 0
+    nested_repos: list[str] = field(default_factory=list)
+    untracked: int = 0
+    oversized: bool = False
+    total_files: int = 0
+    total_bytes: int = 0
+    biggest: list[dict[str, object]] = field(default_factory=list)
+    special: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+
+
+def capture(order: Order, places: Places, left: Leftovers, until: float) -> Captured:
+    """Take the tree; without `tree` there is no diff, and the rest says why.
+
+    Every process of the agent must have ended.
+
+    Raises:
+        GitError: git failed, or the time was over.
+        WalkError: The tree cannot be looked at.
+        ChildError: A special file cannot be removed.
+    """
+    git = Git(places.git, places.repo, until)
+    repo = os.fsencode(places.repo)
+    base_tree = git.run("rev-parse", "--verify", order.commit + "^{tree}").decode("ascii").strip()
+    report = Captured(order.commit, base_tree)
+    found = survey(repo, left)
+    report.special = names(found.special)
+    report.unreadable = names(found.unreadable)
+    clear_special(repo, found.special, places.user)
+    changes = list_changes(git, left, order.patch_files)
+    nested = set(_captured_nested(git, found)) | set(changes.nested)
+    report.nested_repos = names(nested)
+    report.unreadable += names(changes.refused)
+    report.untracked = changes.untracked
+    report.total_files, report.total_bytes = changes.total_files, changes.total_bytes
+    report.changed_paths = changes.total_files
+    report.biggest = [{"path": show(path), "size_bytes": size} for size, path in changes.biggest]
+    report.oversized = changes.total_files > order.patch_files or changes.total_bytes > order.patch_bytes
+    if report.oversized or nested or report.unreadable:
+        return report
+    _take(git, changes, report, os.path.join(places.out, "diff.patch"), order.patch_bytes)
+    return report
+
+
+def _take(git: Git, changes: Changes, report: Captured, target: str, cap_bytes: int) -> None:
+    if changes.removed:
+        git.feed("update-index", "-z", "--force-remove", "--stdin", records=changes.removed)
+    if changes.written:
+        git.feed("update-index", "-z", "--add", "--remove", "--replace", "--stdin", records=changes.written)
+    tree = git.run("write-tree").decode("ascii").strip()
+    changed = git.records("diff-tree", "-r", "-z", "--name-only", "--no-renames", report.base_tree, tree)
+    report.changed_paths = sum(1 for _ in changed)
+    if not _write_diff(git, report, target, cap_bytes):
+        report.oversized = True
+        return
+    report.tree = tree
+
+
+def _write_diff(git: Git, report: Captured, target: str, cap_bytes: int) -> bool:
+    digest, size = hashlib.sha256(), 0
+    with open(target, "wb") as file:
+        for chunk in git.stream(*DIFF, report.base_tree):
+            size += len(chunk)
+            if size > cap_bytes:
+                break
+            digest.update(chunk)
+            file.write(chunk)
+    if size > cap_bytes:
+        os.unlink(target)
+        return False
+    report.diff_bytes, report.diff_sha256 = size, digest.hexdigest()
+    return True
+
+
+def _captured_nested(git: Git, found: Survey) -> list[bytes]:
+    """Those that no ignore rule keeps out of the capture anyway."""
+    if not found.nested:
+        return []
+    records = [b"./" + path for path in found.nested]
+    try:
+        ignored = git.feed("check-ignore", "-z", "--stdin", records=records, ok=(0, 1)).split(b"\0")
+    except GitError:
+        return found.nested
+    return [path for path in found.nested if b"./" + path not in ignored]
+
+
+def show(path: bytes) -> str:
+    """A path as a text that every JSON reader takes."""
+    return path.decode("utf-8", "backslashreplace")
+
+
+def names(paths: Iterable[bytes]) -> list[str]:
+    """The first hundred, sorted; the top is `.`."""
+    return [show(path) or "." for path in sorted(paths)[:MOST_NAMED]]

@@ -1,0 +1,190 @@
+"""`order.json`, what the host asks of this job, checked before anything else happens.
+
+Limits: reads one file; every error is one sentence naming the key.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any, Mapping
+
+AGENT_ROLES = ("coder", "reviewer")
+COMMAND_ROLES = ("setup", "check", "gate")
+SCHEMA_VERSION = 1
+
+
+class OrderError(Exception):
+    """The order cannot be read; the text is one sentence."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """One shell line, its own time limit in seconds and its own variables."""
+
+    name: str
+    run: str
+    timeout_s: float
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Agent:
+    """The agent program; `review_path` is a path in the tree, for a reviewer only."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    reads_prompt: bool
+    review_path: str | None
+
+
+@dataclass(frozen=True)
+class Order:
+    """The whole order; paths are absolute in the container."""
+
+    key: str
+    role: str
+    commit: str
+    pack: str
+    deadline_s: float
+    first_call_s: float
+    disk_bytes: int
+    patch_bytes: int
+    patch_files: int
+    env: Mapping[str, str] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
+    always: tuple[Command, ...] = ()
+    commands: tuple[Command, ...] = ()
+    agent: Agent | None = None
+    socket: str | None = None
+    first_call_marker: str | None = None
+
+
+def read_order(path: str) -> Order:
+    """Read and check the file.
+
+    Raises:
+        OrderError: It is absent, is no JSON, or a key is missing or of the wrong kind.
+    """
+    try:
+        with open(path, "rb") as file:
+            document = json.loads(file.read())
+    except OSError as error:
+        raise OrderError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise OrderError(f"{path} is not JSON: {error}") from error
+    return parse_order(document)
+
+
+def parse_order(document: Any) -> Order:  # noqa: ANN401 - a foreign payload
+    """Check every key that is used; keys that are not known here are left alone.
+
+    Raises:
+        OrderError: A key is missing or of the wrong kind.
+    """
+    order = _Reader(document, "order.json")
+    version = order.number("schema_version")
+    if version != SCHEMA_VERSION:
+        raise OrderError(f"order.json: schema_version is {version}, this supervisor reads {SCHEMA_VERSION}")
+    role = order.text("role")
+    if role not in AGENT_ROLES + COMMAND_ROLES:
+        raise OrderError(f"order.json: role {role!r} is none of {', '.join(AGENT_ROLES + COMMAND_ROLES)}")
+    commit = order.text("commit")
+    if not re.fullmatch(r"[0-9a-f]{40}", commit):
+        raise OrderError("order.json: commit is not 40 hexadecimal digits")
+    agent = order.get("agent")
+    if (agent is None) == (role in AGENT_ROLES):
+        raise OrderError(f"order.json: a {role} job has {'no' if agent is None else 'an'} agent")
+    return Order(
+        key=order.text("key"),
+        role=role,
+        commit=commit,
+        pack=order.text("pack"),
+        deadline_s=order.number("deadline_s"),
+        first_call_s=order.number("first_call_s"),
+        disk_bytes=int(order.number("disk_bytes")),
+        patch_bytes=int(order.number("patch_bytes")),
+        patch_files=int(order.number("patch_files")),
+        env=order.texts_by_name("env"),
+        secrets=order.texts("secrets"),
+        always=order.commands("always"),
+        commands=order.commands("commands"),
+        agent=None if agent is None else _agent(_Reader(agent, "order.json: agent")),
+        socket=order.optional_text("socket"),
+        first_call_marker=order.optional_text("first_call_marker"),
+    )
+
+
+def _agent(agent: _Reader) -> Agent:
+    argv = agent.texts("argv")
+    if not argv:
+        raise OrderError("order.json: agent: argv is empty")
+    stdin = agent.text("stdin")
+    if stdin not in ("prompt", "null"):
+        raise OrderError(f"order.json: agent: stdin {stdin!r} is neither 'prompt' nor 'null'")
+    review = agent.optional_text("review_path")
+    if review is not None and (review.startswith("/") or not _is_plain(review)):
+        raise OrderError(f"order.json: agent: review_path {review!r} is not a plain path in the tree")
+    return Agent(argv, agent.texts_by_name("env"), stdin == "prompt", review)
+
+
+def _is_plain(path: str) -> bool:
+    return all(part not in ("", ".", "..", ".git") for part in path.split("/"))
+
+
+class _Reader:
+    """One JSON object whose values are asked for by kind."""
+
+    def __init__(self, value: Any, name: str) -> None:  # noqa: ANN401 - a foreign payload
+        if not isinstance(value, dict):
+            raise OrderError(f"{name} is not an object")
+        self._value: dict[str, Any] = value
+        self._name = name
+
+    def get(self, key: str) -> Any:  # noqa: ANN401 - a foreign payload
+        return self._value.get(key)
+
+    def _wrong(self, key: str, kind: str) -> OrderError:
+        state = f"is not {kind}" if key in self._value else "is missing"
+        return OrderError(f"{self._name}: {key} {state}")
+
+    def text(self, key: str) -> str:
+        value = self.get(key)
+        if not isinstance(value, str) or not value or "\0" in value:
+            raise self._wrong(key, "a text")
+        return value
+
+    def optional_text(self, key: str) -> str | None:
+        return None if self.get(key) is None else self.text(key)
+
+    def number(self, key: str) -> float:
+        value = self.get(key)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+            raise self._wrong(key, "a number above zero")
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self.get(key)
+        if not isinstance(value, list) or not all(isinstance(v, str) and "\0" not in v for v in value):
+            raise self._wrong(key, "a list of texts")
+        return tuple(value)
+
+    def texts_by_name(self, key: str) -> dict[str, str]:
+        value = self.get(key)
+        if not isinstance(value, dict):
+            raise self._wrong(key, "an object of texts")
+        for name, text in value.items():
+            if not isinstance(text, str) or "\0" in text or not name or "=" in name or "\0" in name:
+                raise OrderError(f"{self._name}: {key}.{name} is not a variable with a text")
+        return value
+
+    def commands(self, key: str) -> tuple[Command, ...]:
+        value = self.get(key)
+        if not isinstance(value, list):
+            raise self._wrong(key, "a list of commands")
+        readers = [_Reader(item, f"{self._name}: {key}[{n}]") for n, item in enumerate(value)]
+        return tuple(
+            Command(r.text("name"), r.text("run"), r.number("timeout_s"), r.texts_by_name("env"))
+            for r in readers
+        )

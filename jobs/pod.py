@@ -1,0 +1,168 @@
+"""What a pod consists of: names, labels and the fence of its containers.
+
+Pure: no I/O.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from instrument.schema.vocabulary import Role
+from jobs.order import MIB, Identity, JobOrder
+
+OURS = "factory-loop"
+SOCKET_FOLDER = "/run/factory"
+SOCKET = f"{SOCKET_FOLDER}/proxy.sock"
+MARKER = f"{SOCKET_FOLDER}/called"
+LEDGER_FOLDER = "/ledger"
+JOB_FOLDER = "/job"
+
+JOB_CAPABILITIES = ("SETUID", "SETGID", "KILL", "DAC_READ_SEARCH")
+SIDECAR_MEMORY_BYTES = 512 * MIB
+SIDECAR_PIDS = 64
+OPEN_FILES = 16384
+"""Below the 20000 and more that hosts give an engine: one without CAP_SYS_RESOURCE cannot raise it."""
+
+NAME_LIMIT = 200
+"""Volume names become a folder's name, at most 255 bytes with the suffix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A volume of ours in a container."""
+
+    volume: str
+    target: str
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerSpec:
+    """Everything that the engine is asked for; nothing here is a secret."""
+
+    name: str
+    image: str
+    labels: Mapping[str, str]
+    entrypoint: tuple[str, ...]
+    network: str | None
+    """`none`, or none for the engine's default network."""
+    memory_bytes: int
+    pids: int
+    cpus: float | None = None
+    capabilities: tuple[str, ...] = ()
+    """Added after all are dropped."""
+    mounts: tuple[Mount, ...] = ()
+    tmpfs: Mapping[str, str] = field(default_factory=dict)
+    read_only: bool = False
+    stdin: bool = False
+    """Standard input is open for one attachment; else it is /dev/null."""
+    file_bytes: int | None = None
+    """The largest file that a process may write (ulimit fsize)."""
+
+
+def pod_name(identity: Identity) -> str:
+    """`factory-<run>-<key>`, shortened with a hash where it would be too long or hold other letters."""
+    name = f"factory-{identity.run_id}-{identity.key}"
+    clean = re.sub(r"[^a-zA-Z0-9_.-]", "-", name)
+    if clean == name and len(name) <= NAME_LIMIT:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:12]
+    return f"{clean[: NAME_LIMIT - 13]}-{digest}"
+
+
+def sidecar_name(identity: Identity) -> str:
+    """Of the proxy's container."""
+    return f"{pod_name(identity)}-proxy"
+
+
+def socket_volume(identity: Identity) -> str:
+    """Of the volume that only this pod's two containers share."""
+    return f"{pod_name(identity)}-sock"
+
+
+def ledger_volume(identity: Identity) -> str:
+    """Of the sidecar's only place to write.
+
+    Its root is read-only, so the ledger needs a mount; a tmpfs would be gone with the process,
+    and a volume is still read through the dead container.
+    """
+    return f"{pod_name(identity)}-ledger"
+
+
+def work_volume(identity: Identity) -> str:
+    """Of a set-up job's `/job`.
+
+    A commit leaves volumes out, so the order with its secrets is never in the image.
+    """
+    return f"{pod_name(identity)}-job"
+
+
+def select_labels(run_id: str, key: str | None = None) -> dict[str, str]:
+    """The labels by which an object is found as ours: exact, never by name."""
+    labels = {OURS: "1", "factory.run": run_id}
+    return labels if key is None else labels | {"factory.key": key}
+
+
+def object_labels(identity: Identity, role: Role, part: str) -> dict[str, str]:
+    """The labels of a container or volume; `part` is `job`, `proxy`, `socket`, `ledger` or `work`."""
+    return select_labels(identity.run_id, identity.key) | {
+        "factory.task": identity.task_id,
+        "factory.purpose": identity.purpose.value,
+        "factory.part": part,
+        "factory.role": role.value,
+    }
+
+
+def pod_volumes(order: JobOrder) -> dict[str, str]:
+    """Volumes that the pod needs: name to part; may be empty."""
+    identity = order.identity
+    volumes = {}
+    if order.proxy is not None:
+        volumes[socket_volume(identity)] = "socket"
+        volumes[ledger_volume(identity)] = "ledger"
+    if order.role is Role.SETUP:
+        volumes[work_volume(identity)] = "work"
+    return volumes
+
+
+def job_spec(order: JobOrder) -> ContainerSpec:
+    """The container of the job; without network unless it is the set-up."""
+    mounts = []
+    if order.proxy is not None:
+        mounts.append(Mount(socket_volume(order.identity), SOCKET_FOLDER, read_only=True))
+    if order.role is Role.SETUP:
+        mounts.append(Mount(work_volume(order.identity), JOB_FOLDER))
+    return ContainerSpec(
+        name=pod_name(order.identity),
+        image=order.image,
+        labels=object_labels(order.identity, order.role, "job"),
+        entrypoint=("python3", "-I", f"{JOB_FOLDER}/inside"),
+        network=None if order.role is Role.SETUP else "none",
+        memory_bytes=order.limits.memory_bytes,
+        pids=order.limits.pids,
+        cpus=order.limits.cpus,
+        capabilities=JOB_CAPABILITIES,
+        mounts=tuple(mounts),
+        file_bytes=order.limits.disk_bytes,
+    )
+
+
+def sidecar_spec(order: JobOrder, image: str) -> ContainerSpec:
+    """The proxy's container: root without capabilities, read-only but for its two volumes."""
+    return ContainerSpec(
+        name=sidecar_name(order.identity),
+        image=image,
+        labels=object_labels(order.identity, order.role, "proxy"),
+        entrypoint=("python3", "-I", "-m", "proxy.sidecar"),
+        network=None,
+        memory_bytes=SIDECAR_MEMORY_BYTES,
+        pids=SIDECAR_PIDS,
+        mounts=(
+            Mount(socket_volume(order.identity), SOCKET_FOLDER),
+            Mount(ledger_volume(order.identity), LEDGER_FOLDER),
+        ),
+        tmpfs={"/tmp": "rw,noexec,nosuid,nodev,size=64m"},  # noqa: S108 - a path in the container
+        read_only=True,
+        stdin=True,
+    )

@@ -1,0 +1,123 @@
+"""The set-up image: a repo's job image after its cached set-up commands.
+
+Runs one job without proxy or key and keeps its container as a local image.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from instrument.schema.job import JobEnd
+from instrument.schema.vocabulary import Ended, Role
+from jobs.engine import Engine
+from jobs.errors import ImageUnfitError
+from jobs.images import ImageShelf
+from jobs.order import Command, JobOrder, SetupOrder
+from jobs.pod import OURS, object_labels, select_labels
+from jobs.recipe import KIND_LABEL
+
+
+class SetupRunner(Protocol):
+    """Who runs the set-up job; in order: `release`, `run`, `keep_as_image`, `release`."""
+
+    def run(self, order: JobOrder, *, resumed: bool) -> JobEnd:
+        """Do the job and collect it."""
+        ...
+
+    def keep_as_image(self, order: JobOrder, tag: str, changes: tuple[str, ...]) -> str:
+        """Commit its ended container, return the image's id."""
+        ...
+
+    def release(self, run_id: str, key: str) -> None:
+        """Remove what is left of it."""
+        ...
+
+
+def setup_tag(image: str, commands: Sequence[Command], inputs_digest: str) -> str:
+    """`factory-loop/setup:<12 hex>`: another image, command or input gives another tag."""
+    lines = [[c.name, c.run, sorted(c.env.items())] for c in commands]
+    text = json.dumps([image, lines, inputs_digest])
+    return f"factory-loop/setup:{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def commit_changes(order: SetupOrder) -> tuple[str, ...]:
+    """Dockerfile lines for the commit, which else keeps the container's labels and command.
+
+    A label cannot be taken away in a commit, only emptied: those of the one run say nothing then.
+    """
+    ours = select_labels(order.identity.run_id)
+    run_labels = [name for name in object_labels(order.identity, Role.SETUP, "job") if name != OURS]
+    emptied = [f'LABEL {name}=""' for name in sorted({*run_labels, *ours} - {OURS})]
+    return (*emptied, f"LABEL {KIND_LABEL}=setup", 'ENTRYPOINT ["/bin/sh"]', "CMD []")
+
+
+def set_up_image(order: SetupOrder, engine: Engine, shelf: ImageShelf, runner: SetupRunner) -> str:
+    """Find or make the image that the jobs of a base start from, return its id.
+
+    Raises:
+        ImageUnfitError: A build or a command failed; the evidence is its log or its output.
+    """
+    image = shelf.job(order.base_image, order.dockerfile)
+    if not order.cached:
+        return image
+    tag = setup_tag(image, order.cached, order.inputs_digest)
+    found = engine.images.inspect(tag)
+    if found is not None:
+        return found.id
+    with shelf.lock(tag.replace("/", "-").replace(":", "-")):
+        found = engine.images.inspect(tag)
+        return found.id if found is not None else _make(order, image, tag, shelf.network_env(), runner)
+
+
+def _make(order: SetupOrder, image: str, tag: str, network: Mapping[str, str], runner: SetupRunner) -> str:
+    job = JobOrder(
+        identity=order.identity,
+        role=Role.SETUP,
+        image=image,
+        commit=order.commit,
+        pack=order.pack,
+        folder=order.folder,
+        limits=order.limits,
+        # Of this machine and not of the set-up: it is no part of the image's key.
+        commands=tuple(replace(c, env={**network, **c.env}) for c in order.cached),
+        env=order.env,
+    )
+    run_id, key = order.identity.run_id, order.identity.key
+    # Half of an earlier set-up is of no use: the commands may not stand a second start.
+    runner.release(run_id, key)
+    try:
+        end = runner.run(job, resumed=False)
+        fault = find_fault(end)
+        if fault is not None:
+            raise ImageUnfitError(fault, evidence=_evidence(order, end))
+        return runner.keep_as_image(job, tag, commit_changes(order))
+    finally:
+        runner.release(run_id, key)
+
+
+def find_fault(end: JobEnd) -> str | None:
+    """Why the set-up job's container is no image to start from, in one sentence; none: it is one."""
+    report = end.report
+    if report is None:
+        return f"The set-up job left no report: {end.report_error or 'its container was lost'}"
+    if report.error is not None:
+        return f"The set-up failed: {report.error}"
+    failed = next((c for c in report.commands if not c.has_passed), None)
+    if failed is not None:
+        how = "ran into its timeout" if failed.timed_out else f"ended with exit code {failed.exit_code}"
+        how = how if failed.signal is None or failed.timed_out else f"was ended by signal {failed.signal}"
+        memory = " (out of memory)" if report.oom_kills or end.container.oom_killed else ""
+        return f"The set-up command `{failed.name}` {how}{memory}: mend it in [setup] of factory.toml."
+    if report.ended is not Ended.EXITED:
+        return f"The set-up ran into a limit ({report.ended.value}): raise it in [limits] of factory.toml."
+    return None
+
+
+def _evidence(order: SetupOrder, end: JobEnd) -> str | None:
+    failed = next((c for c in end.report.commands if not c.has_passed), None) if end.report else None
+    if failed is None:
+        return None
+    places = (order.folder / failed.output, order.folder / "out" / failed.output)
+    return next((str(place) for place in places if place.is_file()), None)

@@ -1,0 +1,171 @@
+"""Every kind of facts that a shell can come back with, by effect: what a search of all lives tries."""
+
+from typing import Any
+
+from instrument.schema.job import JobEnd
+from instrument.schema.state import Candidate, Landing, TaskState
+from instrument.schema.vocabulary import EffectKind, Ended
+from loop.machine.facts import (
+    BaseFacts,
+    CandidateFacts,
+    CandidateProblem,
+    EngineFacts,
+    JobFacts,
+    MergeFacts,
+    RebaseFacts,
+    ReviewFacts,
+    SetupFacts,
+)
+from support.ends import (
+    agent_run,
+    call,
+    coder_end,
+    command,
+    commands_end,
+    denied,
+    end,
+    failed_call,
+    finding,
+    review_end,
+    tree,
+)
+from support.lives import Move
+
+FIRST, MOVED = "a" * 40, "9" * 40
+"""The two tips that the branch can have."""
+LONG_S = 10**7
+"""Longer than any time budget."""
+COSTLY = (call(cost_microusd=10**12),)
+"""More than any money budget."""
+
+LOST = {"lost": True, "started_utc": None, "finished_utc": None}
+EVERY_JOB: dict[str, dict[str, Any]] = {
+    "unusable": {"report_error": "torn"},
+    "late": {"report": {"ended": Ended.DEADLINE}},
+    "late at the end of its time": {"report": {"ended": Ended.DEADLINE}, "seconds": LONG_S},
+    "out of memory": {"container": {"oom_killed": True}},
+    "lost": {"container": LOST},
+}
+"""What can come of any job; changes to its good end."""
+EVERY_AGENT: dict[str, dict[str, Any]] = EVERY_JOB | {
+    "set-up failed": {"report": {"setup_failed": "pip"}},
+    "price": {"denials": (denied("price"),)},
+    "budget": {"denials": (denied("budget"),)},
+    "no first call": {"report": {"ended": Ended.NO_FIRST_CALL}, "calls": ()},
+    "limited": {"calls": (failed_call(429),)},
+    "denied": {"calls": (failed_call(401),)},
+    "failed": {"calls": (failed_call(500),)},
+    "disk": {"report": {"ended": Ended.DISK}},
+    "long": {"seconds": LONG_S},
+    "costly": {"calls": COSTLY},
+}
+CODER = EVERY_AGENT | {
+    "good": {},
+    "unchanged": {"report": {"tree": tree("b")}},
+    "nested": {"report": {"tree": tree(nested_repos=("x",))}},
+    "oversized": {"report": {"tree": tree(oversized=True)}},
+}
+
+
+def _whole(made: JobEnd) -> JobEnd:
+    """A job that handed nothing back has no report."""
+    return made.model_copy(update={"report": None}) if made.report_error or made.container.lost else made
+
+
+def _job(made: JobEnd) -> Move:
+    return lambda _, e: JobFacts(key=e.key, end=_whole(made))
+
+
+def _review(made: JobEnd, *, must_fix: bool = False, fault: str | None = None) -> Move:
+    def move(state: TaskState, effect: Any) -> ReviewFacts:
+        found = (finding(state.counters.findings + 1, effect.round),) if must_fix else ()
+        return ReviewFacts(key=effect.key, end=_whole(made), findings=found, fault=fault)
+
+    return move
+
+
+def _base(**changes: Any) -> Move:
+    return lambda s, e: BaseFacts(key=e.key, base=FIRST, terms=s.terms, **changes)
+
+
+def _turning_green(state: TaskState, effect: Any) -> BaseFacts:
+    return BaseFacts(
+        key=effect.key, base=FIRST, terms=state.terms.model_copy(update={"turns_green": ("unit",)})
+    )
+
+
+def _problem(problem: CandidateProblem) -> Move:
+    return lambda _, e: CandidateFacts(key=e.key, problem=problem, details=("x",))
+
+
+def _committed(_: TaskState, effect: Any) -> CandidateFacts:
+    made = Candidate(commit="c" * 40, tree=effect.pending.tree, base=effect.base, n=1)
+    return CandidateFacts(key=effect.key, candidate=made)
+
+
+def _rebased(onto: str) -> Move:
+    def move(_: TaskState, effect: Any) -> RebaseFacts:
+        landing = Landing(commit="e" * 40, tree="f" * 40, onto=onto)
+        candidate = effect.candidate.model_copy(update={"base": onto})
+        return RebaseFacts(key=effect.key, onto=onto, landing=landing, candidate=candidate)
+
+    return move
+
+
+def _commands() -> list[Move]:
+    red = command("unit", 1)
+    ends = [commands_end("k", **changes) for changes in EVERY_JOB.values()]
+    ends += [commands_end("k"), commands_end("k", red), end("k", report={"setup_failed": "pip"})]
+    ends += [commands_end("k", seconds=LONG_S), commands_end("k", red, seconds=LONG_S)]
+    return [_job(made) for made in ends]
+
+
+def _reviews() -> list[Move]:
+    moves = [_review(review_end("k", **changes)) for changes in EVERY_AGENT.values()]
+    moves += [_review(review_end("k", seconds=LONG_S), must_fix=True)]
+    moves += [_review(review_end("k", calls=COSTLY), must_fix=True)]
+    moves += [_review(review_end("k")), _review(review_end("k"), must_fix=True)]
+    moves += [_review(review_end("k"), fault="no_block")]
+    moves += [_review(review_end("k", agent=agent_run(finished=False)), fault="absent")]
+    return moves
+
+
+def _engine_gone(_: TaskState, effect: Any) -> EngineFacts:
+    return EngineFacts(key=effect.key, detail="no engine answers")
+
+
+def _both(*moves: Move) -> list[Move]:
+    return [*moves, _engine_gone]
+
+
+POSSIBLE: dict[EffectKind, list[Move]] = {
+    EffectKind.FIND_BASE: _both(
+        _base(),
+        _turning_green,
+        _base(unpriced=("x",)),
+        _base(provider="limited"),
+        _base(provider="denied"),
+        _base(provider="failed"),
+    ),
+    EffectKind.SET_UP: _both(
+        lambda _, e: SetupFacts(key=e.key, image="sha256:1"),
+        lambda _, e: SetupFacts(key=e.key, image=None, detail="pip"),
+    ),
+    EffectKind.BASELINE: _both(*_commands()),
+    EffectKind.IMPLEMENT: _both(*(_job(coder_end("k", **changes)) for changes in CODER.values())),
+    EffectKind.COMMIT_CANDIDATE: _both(_committed, *(_problem(each) for each in CandidateProblem)),
+    EffectKind.CHECK: _both(*_commands()),
+    EffectKind.REVIEW: _both(*_reviews()),
+    EffectKind.REBASE: _both(
+        _rebased(FIRST),
+        _rebased(MOVED),
+        lambda _, e: RebaseFacts(key=e.key, onto=MOVED, conflicts=("x",)),
+        lambda _, e: RebaseFacts(key=e.key, onto=MOVED),
+    ),
+    EffectKind.GATE: _both(*_commands()),
+    EffectKind.MERGE: _both(
+        lambda _, e: MergeFacts(key=e.key, result="merged"),
+        lambda _, e: MergeFacts(key=e.key, result="moved"),
+        lambda _, e: MergeFacts(key=e.key, result="refused"),
+    ),
+}

@@ -1,0 +1,51 @@
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from jobs.engine.states import parse_container, parse_image, parse_time
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("2026-11-30T11:41:40.807658123Z", datetime(2026, 11, 30, 11, 41, 40, 807658, tzinfo=UTC)),
+        ("2026-11-30T11:41:40Z", datetime(2026, 11, 30, 11, 41, 40, tzinfo=UTC)),
+        ("2026-11-30T11:41:40.5Z", datetime(2026, 11, 30, 11, 41, 40, 500000, tzinfo=UTC)),
+        (
+            "2026-11-30T13:41:40.5+02:00",
+            datetime(2026, 11, 30, 13, 41, 40, 500000, tzinfo=timezone(timedelta(hours=2))),
+        ),
+        ("0001-01-01T00:00:00Z", None),
+        ("", None),
+    ],
+)
+def test_engine_times(text: str, time: datetime | None) -> None:
+    assert parse_time(text) == time
+
+
+def test_what_is_no_time_is_named() -> None:
+    with pytest.raises(ValueError, match="yesterday"):
+        parse_time("yesterday")
+
+
+def test_an_inspection_becomes_a_state() -> None:
+    state = parse_container(
+        {
+            "Id": "5f1",
+            "Name": "/factory-a",
+            "State": {
+                "Status": "created",
+                "ExitCode": 0,
+                "OOMKilled": False,
+                "StartedAt": "0001-01-01T00:00:00Z",
+                "FinishedAt": "0001-01-01T00:00:00Z",
+            },
+            "Config": {"Labels": None},
+        }
+    )
+    assert (state.name, state.labels, state.is_running, state.has_started) == ("factory-a", {}, False, False)
+
+
+def test_an_image_has_its_labels_from_an_inspection_or_a_list() -> None:
+    assert parse_image({"Id": "a", "RepoTags": None, "Config": {"Labels": {"x": "1"}}}).labels == {"x": "1"}
+    assert parse_image({"Id": "a", "RepoTags": ["t:1"], "Labels": {"x": "2"}}).labels == {"x": "2"}

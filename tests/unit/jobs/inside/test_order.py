@@ -1,0 +1,64 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs.inside.order import OrderError, parse_order, read_order
+from support.supervisor import command, make_order
+
+COMMIT = "a" * 40
+
+
+def test_a_whole_order_is_read() -> None:
+    order = parse_order(
+        make_order(COMMIT, run="true", always=[command("install", "make", 30, A="1")], env={"B": "2"})
+    )
+    assert order.commit == COMMIT
+    assert order.agent is not None
+    assert order.agent.argv == ("bash", "-c", "true")
+    assert not order.agent.reads_prompt
+    assert order.always[0].env == {"A": "1"}
+    assert order.env == {"B": "2"}
+    assert order.socket is None
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"schema_version": 2}, "schema_version is 2, this supervisor reads 1"),
+        ({"role": "cook"}, "role 'cook' is none of coder, reviewer, setup, check, gate"),
+        ({"role": "check"}, "a check job has an agent"),
+        ({"agent": None}, "a coder job has no agent"),
+        ({"agent": []}, "agent is not an object"),
+        ({"commit": "HEAD"}, "commit is not 40 hexadecimal digits"),
+        ({"deadline_s": "30"}, "deadline_s is not a number above zero"),
+        ({"deadline_s": True}, "deadline_s is not a number above zero"),
+        ({"patch_files": 0}, "patch_files is not a number above zero"),
+        ({"key": ""}, "key is not a text"),
+        ({"env": {"A=B": "1"}}, "env.A=B is not a variable with a text"),
+        ({"env": {"A": "a\0b"}}, "env.A is not a variable with a text"),
+        ({"secrets": ["a", 1]}, "secrets is not a list of texts"),
+        ({"commands": [{"name": "x"}]}, "commands[0]: run is missing"),
+        ({"socket": 1}, "socket is not a text"),
+    ],
+)
+def test_what_is_wrong_is_named(change: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(OrderError) as raised:
+        parse_order({**make_order(COMMIT, run="true"), **change})
+    assert sentence in str(raised.value)
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a//b", "a/./b", ".git/x", "a/"])
+def test_a_review_path_stays_in_the_tree(path: str) -> None:
+    document = make_order(COMMIT, role="reviewer", run="true")
+    document["agent"]["review_path"] = path
+    with pytest.raises(OrderError, match="review_path"):
+        parse_order(document)
+
+
+def test_a_missing_or_broken_file_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(OrderError, match="cannot be read"):
+        read_order(str(tmp_path / "order.json"))
+    (tmp_path / "order.json").write_text("{")
+    with pytest.raises(OrderError, match="is not JSON"):
+        read_order(str(tmp_path / "order.json"))

@@ -1,0 +1,86 @@
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jobs.inside.watch import Pump, first_call, past, wait
+
+
+class Kept:
+    def __init__(self) -> None:
+        self.data = b""
+        self.is_closed = False
+
+    def write(self, data: bytes) -> None:
+        self.data += data
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+@pytest.fixture
+def pump() -> Iterator[Pump]:
+    made = Pump()
+    yield made
+    made.close()
+
+
+def spawn(pump: Pump, line: str, sink: Kept) -> "subprocess.Popen[bytes]":
+    reader, writer = os.pipe()
+    pump.add(reader, sink)
+    child = subprocess.Popen(["sh", "-c", line], stdin=subprocess.DEVNULL, stdout=writer)
+    os.close(writer)
+    return child
+
+
+def test_a_program_is_waited_for_and_its_output_drained(pump: Pump) -> None:
+    sink = Kept()
+    child = spawn(pump, "head -c 300000 /dev/zero; exit 3", sink)
+    assert wait(child, pump, [past(time.monotonic() + 20, "deadline")]) is None
+    pump.settle([sink])
+    assert child.returncode == 3
+    assert len(sink.data) == 300_000
+    assert sink.is_closed
+
+
+def test_a_passed_limit_is_named_while_the_program_runs(pump: Pump) -> None:
+    child = spawn(pump, "exec sleep 30", Kept())
+    assert wait(child, pump, [past(time.monotonic() + 0.1, "deadline")]) == "deadline"
+    assert child.poll() is None
+    child.kill()
+    child.wait()
+
+
+def test_an_end_wakes_the_wait_at_once(pump: Pump) -> None:
+    sink = Kept()
+    child = spawn(pump, "exec 1>&-; sleep 0.2", sink)
+    began = time.monotonic()
+    assert wait(child, pump, [], poll_s=20) is None
+    assert time.monotonic() - began < 10
+
+
+def test_a_pipe_held_open_is_not_waited_for_but_still_drained(pump: Pump) -> None:
+    first, second = Kept(), Kept()
+    wait(spawn(pump, "(sleep 1; echo late) & echo early", first), pump, [])
+    began = time.monotonic()
+    pump.settle([first])
+    assert time.monotonic() - began < 0.9
+    assert first.is_closed
+    assert first.data == b"early\n"
+    wait(spawn(pump, "sleep 1.2", second), pump, [])
+    assert first.data == b"early\nlate\n"
+
+
+def test_the_first_call_is_asked_for_until_it_was_seen(tmp_path: Path) -> None:
+    marker = tmp_path / "called"
+    assert first_call(None, 0, "no_first_call")() is None
+    assert first_call(str(marker), time.monotonic() + 60, "no_first_call")() is None
+    late = first_call(str(marker), 0, "no_first_call")
+    assert late() == "no_first_call"
+    marker.touch()
+    assert late() is None
+    marker.unlink()
+    assert late() is None
