@@ -17,16 +17,25 @@ Guard = Callable[[TaskState, JobEnd], Outcome | None]
 HTTP_RATE_LIMITED = 429
 HTTP_OVERLOADED = 529
 HTTP_DENIED = (401, 403)
+KILLED = (137, 143)
+"""Exit codes of a container that SIGKILL or SIGTERM ended."""
 
 
 def interrupted(state: TaskState, end: JobEnd) -> Outcome | None:
     """The machine lost the container or its way out; never charged to the agent."""
-    is_lost = end.container.lost or end.container.sidecar_lost
+    is_lost = end.container.lost or end.container.sidecar_lost or _is_killed_from_outside(end)
     if not is_lost and not (end.report and end.report.ended is Ended.SIDECAR_MISSING):
         return None
     if state.counters.interruptions >= state.terms.caps.interruptions:
         return Outcome.JOB_INTERRUPTED_TOO_OFTEN
     return Outcome.JOB_INTERRUPTED
+
+
+def _is_killed_from_outside(end: JobEnd) -> bool:
+    """Ended by a signal that neither we nor the kernel sent for memory: `docker kill`, an engine's restart."""
+    container = end.container
+    is_signalled = container.exit_code in KILLED and not container.oom_killed and not container.backstop
+    return is_signalled and end.report is None
 
 
 def memory_exhausted(_: TaskState, end: JobEnd) -> Outcome | None:
@@ -143,8 +152,8 @@ CODER_GUARDS: tuple[Guard, ...] = (
     interrupted,
     memory_exhausted,
     deadline_passed,
-    output_unusable,
     setup_failed,
+    output_unusable,
     price_unknown,
     spend_exhausted,
     first_call_missing,
@@ -160,8 +169,8 @@ REVIEWER_GUARDS: tuple[Guard, ...] = (
     interrupted,
     memory_exhausted,
     deadline_passed,
-    output_unusable,
     setup_failed,
+    output_unusable,
     price_unknown,
     spend_exhausted,
     first_call_missing,

@@ -214,7 +214,7 @@ def test_a_ruling_at_a_cap_makes_room_for_one_repair_only(tmp_path: Path):
     life = Life(tmp_path, check=[RED] * 6).run()
     assert life.rule("try x")
     assert life.ending == "checks_exhausted"
-    assert life.state.counters.coder_rounds == 6
+    assert life.state.counters.coder_rounds == 5
 
 
 def test_review_exhausted_at_the_fourth_review(tmp_path: Path):
@@ -533,6 +533,17 @@ def test_a_lost_sidecar_is_an_interruption_and_its_cost_a_lower_bound(tmp_path: 
     assert life.ending == "merged"
     assert life.state.spend.lower_bound
     assert life.state.spend.microusd == 3000
+
+
+@pytest.mark.parametrize("exit_code", [137, 143])
+def test_a_container_killed_from_outside_is_an_interruption(tmp_path: Path, exit_code):
+    def move(_, effect):
+        killed = coder_end(effect.key, container={"exit_code": exit_code})
+        return JobFacts(key=effect.key, end=killed.model_copy(update={"report": None}))
+
+    life = Life(tmp_path, implement=[move]).run()
+    assert life.trail.count("job_interrupted") == 1
+    assert life.ending == "merged"
 
 
 def test_a_sidecar_that_never_came_is_an_interruption(tmp_path: Path):
