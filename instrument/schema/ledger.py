@@ -95,8 +95,11 @@ class ModelCall(Frozen):
 
     @property
     def has_succeeded(self) -> bool:
-        """Whether the provider answered with a model's output."""
-        return self.settled and self.status is not None and self.status < 300  # noqa: PLR2004 - HTTP's own classes
+        """Whether the provider answered with a model's output; counting tokens is no such answer."""
+        if not self.settled or self.status is None or self.error_type is not None:
+            return False
+        is_output = not self.path.partition("?")[0].endswith("/count_tokens")
+        return is_output and self.status < 300  # noqa: PLR2004 - HTTP's own classes
 
 
 class LedgerSummary(Frozen):

@@ -22,6 +22,7 @@ QUIET = (
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY",
     "CLAUDE_CODE_DISABLE_FEEDBACK_SURVEY",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+    "CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK",
     "CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL",
     "DISABLE_AUTOUPDATER",
     "DISABLE_BUG_COMMAND",
@@ -31,7 +32,11 @@ QUIET = (
     "DISABLE_TELEMETRY",
     "DISABLE_UPDATES",
 )
-"""Nothing but the socket is reachable: what else the program tries costs start time and noise."""
+"""Nothing but the socket is reachable: what else the program tries costs start time and noise.
+
+Without the fallback's end, a stream that was cut is asked for again unstreamed, which a
+ledger can only charge at its reservation when that is lost too.
+"""
 
 
 class ClaudeRuntime:

@@ -1,0 +1,192 @@
+"""One connection of a job's agent: HTTP/1.1 in, one request at a time.
+
+Limits: knows nothing of money; a request goes to the desk whole, an answer comes from a relay.
+"""
+
+import asyncio
+from http import HTTPStatus
+
+from proxy import refusals
+from proxy.inbound import Request, RequestReader
+from proxy.refusals import Refusal
+from proxy.relay import House, Relay
+
+MAX_EARLY_BYTES = 1024 * 1024
+REQUEST_TIMEOUT_S = 60.0
+LINGER_S = 2.0
+
+
+class ClientConnection(asyncio.Protocol):
+    """Answers refusals, and starts a relay for each call admitted."""
+
+    def __init__(
+        self,
+        house: House,
+        connections: set["ClientConnection"],
+        request_timeout_s: float = REQUEST_TIMEOUT_S,
+    ) -> None:
+        """`connections` holds this one while it is open; a request must come whole in the time given."""
+        self._house = house
+        self._request_timeout_s = request_timeout_s
+        self._connections = connections
+        self._reader = RequestReader(lambda: self.write(b"HTTP/1.1 100 Continue\r\n\r\n"))
+        self._transport: asyncio.Transport | None = None
+        self._early = bytearray()
+        self._relay: Relay | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_closing = False
+
+    @property
+    def task(self) -> asyncio.Task[None] | None:
+        """The running call; none between calls."""
+        return self._task
+
+    # asyncio's callbacks
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._connections.add(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Read requests, unless a call is running: then only keep, so that a leaving client is noticed."""
+        if self._is_closing:
+            return
+        if self._task is None:
+            self._read(data)
+            self._proceed()
+            return
+        self._early += data
+        if len(self._early) > MAX_EARLY_BYTES:
+            self.cut()
+
+    def eof_received(self) -> bool:
+        """The client has left, or will send no more: both end what runs for it."""
+        return False
+
+    def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        """The client has left: its call is cancelled, which drops the upstream and books it."""
+        self._is_closing = True
+        self._connections.discard(self)
+        self._set_timer(None)
+        if self._task is not None:
+            self._task.cancel()
+
+    def pause_writing(self) -> None:
+        """The client reads slowly."""
+        if self._relay is not None:
+            self._relay.pause()
+
+    def resume_writing(self) -> None:
+        """The client reads again."""
+        if self._relay is not None:
+            self._relay.resume()
+
+    # what a relay calls
+
+    def write(self, data: bytes) -> None:
+        """Send bytes on at once."""
+        if not self._is_gone():
+            assert self._transport is not None
+            self._transport.write(data)
+
+    def close_after(self) -> None:
+        """Close once everything written has left."""
+        self._is_closing = True
+        if self._transport is not None:
+            self._transport.close()
+
+    def cut(self) -> None:
+        """Drop the connection at once."""
+        self._is_closing = True
+        if self._transport is not None:
+            self._transport.abort()
+
+    # requests
+
+    def _read(self, data: bytes) -> None:
+        """Feed the reader; a request that has begun must come whole in time."""
+        self._reader.feed(data)
+        if not self._reader.is_midway:
+            self._set_timer(None)
+        elif self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._set_timer(loop.call_later(self._request_timeout_s, self._time_out))
+
+    def _proceed(self) -> None:
+        """Start the next request that is whole; after the last one, end a faulty connection."""
+        reader = self._reader
+        while reader.requests and self._task is None and not self._is_gone():
+            self._start(reader.requests.popleft())
+        if reader.fault is not None and self._task is None and not (self._is_gone() or self._is_closing):
+            method, path = (reader.head.method, reader.head.path) if reader.head else ("", "")
+            self._refuse(reader.fault, method, path, is_last=True)
+
+    def _is_gone(self) -> bool:
+        """Whether nothing can be written any more."""
+        return self._transport is None or self._transport.is_closing()
+
+    def _start(self, request: Request) -> None:
+        """Refuse a request, or begin its call."""
+        head = request.head
+        is_last = not head.is_keep_alive or head.is_http_10 or head.is_upgrade
+        if request.refusal is not None:
+            self._refuse(request.refusal, head.method, head.path, is_last=is_last)
+            return
+        try:
+            admitted = self._house.desk.admit(head, request.body)
+        except OSError as error:
+            self._house.fail(error)
+            return
+        if isinstance(admitted, Refusal):
+            self._answer(admitted, head.method, is_last=is_last)
+            return
+        self._relay = Relay(self._house, self, head)
+        self._task = asyncio.get_running_loop().create_task(self._relay.run(admitted, request.body))
+        self._task.add_done_callback(self._finish)
+
+    def _finish(self, task: asyncio.Task[None]) -> None:
+        """A call is over: go on with what came in the meantime."""
+        self._task = self._relay = None
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._house.fail(error)
+        elif not self._is_closing:
+            early, self._early = bytes(self._early), bytearray()
+            if early:
+                self._read(early)
+            self._proceed()
+
+    def _refuse(self, refusal: Refusal, method: str, path: str, *, is_last: bool) -> None:
+        """Answer by ourselves, with a row."""
+        try:
+            self._house.desk.deny(refusal.reason, method, path)
+        except OSError as error:
+            self._house.fail(error)
+            return
+        self._answer(refusal, method, is_last=is_last)
+
+    def _answer(self, refusal: Refusal, method: str, *, is_last: bool) -> None:
+        """Write a refusal; closed at once with bytes unread, the client would see a reset instead."""
+        self.write(refusal.to_bytes(is_last=is_last, is_bodiless=method == "HEAD"))
+        if is_last and self._transport is not None and not self._is_gone():
+            self._is_closing = True
+            self._transport.write_eof()
+            self._set_timer(asyncio.get_running_loop().call_later(LINGER_S, self._transport.abort))
+
+    def _time_out(self) -> None:
+        """A request did not come whole in time."""
+        self._timer = None
+        if self._task is None:
+            self._reader.fault = refusals.malformed(
+                f"The request did not arrive within {self._request_timeout_s:g} seconds.",
+                HTTPStatus.REQUEST_TIMEOUT,
+            )
+            self._proceed()
+
+    def _set_timer(self, timer: asyncio.TimerHandle | None) -> None:
+        """Have only this timer run."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = timer

@@ -1,0 +1,103 @@
+"""Which headers pass, and the heads written on both sides.
+
+Pure: no I/O. Names are lower case everywhere; values are bytes as they came.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from proxy.address import Address
+
+Headers = tuple[tuple[bytes, bytes], ...]
+
+# RFC 9110, 7.6.1 (read 2026-11-30): they speak of one connection, never of the message.
+HOP_BY_HOP = frozenset(
+    (b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"transfer-encoding", b"upgrade")
+)
+# Written by us, or the job's own idea of who pays: both are dropped from what it sends.
+OURS = frozenset(
+    (
+        b"host",
+        b"content-length",
+        b"expect",
+        b"accept-encoding",
+        b"authorization",
+        b"x-api-key",
+        b"proxy-authorization",
+        b"cookie",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestHead:
+    """What a client's request says before its body."""
+
+    method: str
+    target: str
+    """As sent, query string included."""
+    headers: Headers
+    is_keep_alive: bool
+    is_http_10: bool
+    is_upgrade: bool
+
+    @property
+    def path(self) -> str:
+        """The target without its query string."""
+        return self.target.partition("?")[0]
+
+    def get(self, name: bytes) -> bytes | None:
+        """The first value of this header; none where it is absent."""
+        return find(self.headers, name)
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseHead:
+    """What an upstream's answer says before its body."""
+
+    status: int
+    headers: Headers
+
+    def get(self, name: bytes) -> bytes | None:
+        """The first value of this header; none where it is absent."""
+        return find(self.headers, name)
+
+
+def find(headers: Headers, name: bytes) -> bytes | None:
+    """The first value of a header; none where it is absent."""
+    return next((value for key, value in headers if key == name), None)
+
+
+def end_to_end(headers: Headers) -> Iterable[tuple[bytes, bytes]]:
+    """The headers that speak of the message: no hop-by-hop name, none that `Connection` lists."""
+    named = {
+        token.strip().lower() for key, value in headers if key == b"connection" for token in value.split(b",")
+    }
+    return ((key, value) for key, value in headers if key not in HOP_BY_HOP and key not in named)
+
+
+def request_bytes(head: RequestHead, body: bytes, address: Address, auth: tuple[bytes, bytes]) -> bytes:
+    """The whole request for the upstream: the body as it came, our key instead of the job's."""
+    lines = [
+        b"%b %b%b HTTP/1.1" % (head.method.encode(), address.prefix, head.target.encode("latin-1")),
+        b"host: " + address.host_header,
+        *(b"%b: %b" % pair for pair in end_to_end(head.headers) if pair[0] not in OURS),
+        # Uncompressed, because usage has to be read on the way.
+        b"accept-encoding: identity",
+        b"%b: %b" % auth,
+        b"content-length: %d" % len(body),
+        b"\r\n",
+    ]
+    return b"\r\n".join(lines) + body
+
+
+def response_head_bytes(head: ResponseHead, reason: bytes, *, is_chunked: bool, is_last: bool) -> bytes:
+    """The head for the client; `is_last` says that the connection closes after this answer."""
+    lines = [b"HTTP/1.1 %d %b" % (head.status, reason)]
+    lines += [b"%b: %b" % pair for pair in end_to_end(head.headers)]
+    if is_chunked:
+        lines.append(b"transfer-encoding: chunked")
+    if is_last:
+        lines.append(b"connection: close")
+    lines.append(b"\r\n")
+    return b"\r\n".join(lines)

@@ -1,0 +1,177 @@
+"""Carries one admitted call: out to the provider, its answer back, its end into the books.
+
+Limits: every way out of `run` books the call exactly once, cancellation included.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Protocol
+
+from proxy import refusals
+from proxy.decode import open_meter
+from proxy.desk import Call, Desk
+from proxy.headers import RequestHead, ResponseHead, request_bytes, response_head_bytes
+from proxy.meter import Meter
+from proxy.settlement import End
+from proxy.upstream import Upstream, UpstreamConnection, UpstreamLostError
+
+_MOST_DIGITS = 6
+_BODILESS = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
+
+
+class Client(Protocol):
+    """The side that asked."""
+
+    def write(self, data: bytes) -> None:
+        """Send bytes on at once."""
+        ...
+
+    def close_after(self) -> None:
+        """Close once everything written has left: no further request is taken."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What every connection of a sidecar shares."""
+
+    desk: Desk
+    upstream: Upstream
+    auth: tuple[bytes, bytes] = field(repr=False)
+    fail: Callable[[BaseException], None]
+    """Called where the ledger cannot be written: nothing may go on without its rows."""
+
+
+class Relay:
+    """One call on its way; `pause` and `resume` may come at any time."""
+
+    def __init__(self, house: House, client: Client, head: RequestHead) -> None:
+        self._house = house
+        self._client = client
+        self._request = head
+        self._connection: UpstreamConnection | None = None
+        self._is_paused = False
+        self._call: Call | None = None
+        self._has_left = False
+        self._meter: Meter | None = None
+        self._answer: ResponseHead | None = None
+        self._first_byte_s: float | None = None
+        self._is_chunked = False
+        self._closes = head.is_http_10 or not head.is_keep_alive
+
+    async def run(self, call: Call, body: bytes) -> None:
+        """Carry the call to its end, whatever it is."""
+        self._call = call
+        request = request_bytes(self._request, body, self._house.upstream.address, self._house.auth)
+        try:
+            await self._exchange(request)
+        except (OSError, UpstreamLostError) as error:
+            self._book()
+            self._lose(str(error) or "the time to connect ran out")
+        finally:
+            self._book()
+
+    def _lose(self, cause: str) -> None:
+        """The upstream is lost: say so, or leave an answer that has begun without its end."""
+        if self._answer is None:
+            refusal = refusals.unreachable(self._house.upstream.address.host, cause)
+            self._client.write(refusal.to_bytes(is_last=self._closes))
+        if self._answer is not None or self._closes:
+            # What has come is still delivered; without its last chunk it cannot pass for whole.
+            self._client.close_after()
+
+    async def _exchange(self, request: bytes) -> None:
+        """One request; sent again only where a kept connection died before any byte of an answer."""
+        connection = await self._house.upstream.take()
+        try:
+            await self._send(connection, request)
+        except UpstreamLostError as error:
+            if error.had_answer or not connection.is_reused:
+                raise
+            self._has_left = False
+            await self._send(await self._house.upstream.take(fresh=True), request)
+
+    async def _send(self, connection: UpstreamConnection, request: bytes) -> None:
+        """Use one connection for the request, and keep it for later."""
+        self._connection, self._has_left = connection, True
+        if self._is_paused:
+            connection.pause()
+        try:
+            await connection.exchange(request, self)
+        finally:
+            self._connection = None
+            connection.resume()
+            self._house.upstream.give_back(connection)
+
+    def receive(self, head: ResponseHead | None, pieces: list[bytes], *, is_last: bool) -> None:
+        """Pass on what one read of the upstream brought, metered on the way."""
+        out: list[bytes] = []
+        if head is not None:
+            out.append(self._open(head))
+        for piece in pieces:
+            if self._meter is not None:
+                self._meter.feed(piece)
+            out += (b"%x\r\n" % len(piece), piece, b"\r\n") if self._is_chunked else (piece,)
+        if is_last:
+            # Booked before the client can see the end: whoever then reads the ledger finds it whole.
+            self._book()
+            if self._is_chunked:
+                out.append(b"0\r\n\r\n")
+        self._client.write(b"".join(out))
+        if is_last and self._closes:
+            self._client.close_after()
+
+    def _open(self, head: ResponseHead) -> bytes:
+        """Begin the answer to the client."""
+        self._answer = head
+        self._first_byte_s = self._house.desk.now_s()
+        self._meter = open_meter(head)
+        is_measured = head.get(b"content-length") is not None or head.status in _BODILESS
+        self._is_chunked = not is_measured and not self._request.is_http_10
+        return response_head_bytes(
+            head, _reason(head.status), is_chunked=self._is_chunked, is_last=self._closes
+        )
+
+    def pause(self) -> None:
+        """The client is slow: stop reading from the upstream."""
+        self._is_paused = True
+        if self._connection is not None:
+            self._connection.pause()
+
+    def resume(self) -> None:
+        """The client is ready again."""
+        self._is_paused = False
+        if self._connection is not None:
+            self._connection.resume()
+
+    def _book(self) -> None:
+        """Settle the call, the first time only."""
+        call, self._call = self._call, None
+        if call is None:
+            return
+        end = End(
+            has_left=self._has_left,
+            status=self._answer.status if self._answer else None,
+            reading=self._meter.read() if self._meter else None,
+        )
+        wait = self._answer.get(b"retry-after") if self._answer else None
+        try:
+            self._house.desk.book(
+                call, end, first_byte_s=self._first_byte_s, retry_after_s=read_seconds(wait)
+            )
+        except OSError as error:
+            self._house.fail(error)
+
+
+def read_seconds(value: bytes | None) -> int | None:
+    """A `retry-after` in seconds; none where it is absent, a date or absurd."""
+    return int(value) if value is not None and value.isdigit() and len(value) <= _MOST_DIGITS else None
+
+
+def _reason(status: int) -> bytes:
+    """The status line's words; the provider's own are not kept by its parser."""
+    try:
+        return HTTPStatus(status).phrase.encode()
+    except ValueError:
+        return b"Unknown"

@@ -1,0 +1,59 @@
+"""The scripted provider as a program: one JSON line on standard input, one line on standard output.
+
+Limits: that line is its port, or what is wrong. Ends when its standard input closes. Exit codes:
+0 ended, 2 the line or the story is wrong.
+"""
+
+import sys
+import threading
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from instrument.schema.base import Frozen
+from proxy.scripted.server import Script, Server
+from proxy.scripted.story import StoryError, load_story
+
+
+class Order(Frozen):
+    """What the sidecar says to its provider."""
+
+    story: str
+    role: str
+    round: int
+    requests: str | None = None
+    """Path of `requests.jsonl`; none: not kept."""
+
+
+def main() -> int:
+    """Serve until standard input closes."""
+    try:
+        order = Order.model_validate_json(sys.stdin.buffer.readline())
+        story = load_story(order.story)
+    except ValidationError:
+        return _complain("The scripted provider's line is wrong: it needs story, role, round and requests.")
+    except StoryError as error:
+        return _complain(str(error))
+    requests = Path(order.requests) if order.requests else None
+    server = Server(Script(story, order.role, order.round, requests))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    _say(str(server.server_port))
+    # The other end is the sidecar's: it closes when that dies, however it dies.
+    sys.stdin.buffer.read()
+    return 0
+
+
+def _complain(sentence: str) -> int:
+    """Say what is wrong in one line."""
+    _say(sentence)
+    return 2
+
+
+def _say(line: str) -> None:
+    """Write a line that the other end waits for."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

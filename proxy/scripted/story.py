@@ -1,0 +1,148 @@
+"""The story file: what the scripted provider answers, turn by turn.
+
+Pure: no I/O.
+"""
+
+import re
+from typing import Annotated, Literal, Self
+
+import orjson
+import yaml
+from pydantic import Field, NonNegativeInt, ValidationError, field_validator, model_validator
+
+from instrument.schema.base import Frozen
+
+
+class StoryError(Exception):
+    """The story cannot be used, or has no answer; the text is one sentence."""
+
+
+class StoryUsage(Frozen):
+    """Token figures of one answer; the buckets are disjoint, reasoning is inside output."""
+
+    input: NonNegativeInt = 0
+    output: NonNegativeInt = 0
+    cache_read: NonNegativeInt = 0
+    cache_write_5m: NonNegativeInt = 0
+    cache_write_1h: NonNegativeInt = 0
+    reasoning: NonNegativeInt = 0
+
+
+class WriteFile(Frozen):
+    """A file to write whole."""
+
+    path: str
+    content: str
+
+
+class EditFile(Frozen):
+    """A text to replace once in a file."""
+
+    path: str
+    old: str
+    new: str
+
+
+class StoryErrorAnswer(Frozen):
+    """An HTTP error to answer with."""
+
+    status: Annotated[int, Field(ge=400, le=599)]
+    type: str
+    message: str
+    retry_after: NonNegativeInt | None = None
+
+
+class Turn(Frozen):
+    """One answer: one of run, write, edit, error, cut, finish."""
+
+    say: str | None = None
+    run: str | None = None
+    write: WriteFile | None = None
+    edit: EditFile | None = None
+    error: StoryErrorAnswer | None = None
+    cut: NonNegativeInt | None = None
+    """Bytes of the answer's body after which the connection is dropped; also beside another action."""
+    finish: str | None = None
+    usage: StoryUsage | None = None
+    """None: `aux_usage`."""
+    delay_ms: NonNegativeInt = 0
+    event_delay_ms: NonNegativeInt = 0
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        """Refuse a turn that would leave open what it does."""
+        actions = [self.run, self.write, self.edit, self.error, self.finish]
+        count = sum(action is not None for action in actions)
+        if count > 1 or (count == 0 and self.cut is None):
+            raise ValueError("a turn needs exactly one of run, write, edit, error, finish (or cut)")
+        if self.error is not None and (self.say is not None or self.cut is not None):
+            raise ValueError("an error turn has no say and no cut")
+        return self
+
+
+class StoryRound(Frozen):
+    """The answers of one role in one round; without `round`, of every round not named."""
+
+    role: Literal["coder", "reviewer"]
+    round: Annotated[int, Field(ge=1)] | None = None
+    turns: Annotated[tuple[Turn, ...], Field(min_length=1)]
+
+
+class Story(Frozen):
+    """The whole file."""
+
+    model: str | None = None
+    """The model id named in answers; none: the one asked for."""
+    captures: Annotated[dict[str, str], Field(default_factory=dict)]
+    """Name to a regular expression with one group, searched in the request's user messages."""
+    aux_usage: StoryUsage = StoryUsage(input=10, output=2)
+    """Of requests that offer no tools: an agent's side calls."""
+    rounds: Annotated[tuple[StoryRound, ...], Field(min_length=1)]
+
+    @field_validator("captures")
+    @classmethod
+    def _check_captures(cls, captures: dict[str, str]) -> dict[str, str]:
+        """Refuse what would fail at the first request."""
+        for name, pattern in captures.items():
+            try:
+                groups = re.compile(pattern).groups
+            except re.error as error:
+                raise ValueError(f"{name} is no regular expression: {error}") from None
+            if groups != 1:
+                raise ValueError(f"{name} needs exactly one group")
+        return captures
+
+    def turns_of(self, role: str, story_round: int) -> tuple[Turn, ...]:
+        """The answers of one round.
+
+        Raises:
+            StoryError: The story has none for it.
+        """
+        mine = [entry for entry in self.rounds if entry.role == role]
+        for entry in mine:
+            if entry.round == story_round:
+                return entry.turns
+        if mine and mine[-1].round is None:
+            return mine[-1].turns
+        raise StoryError(f"The story has no round {story_round} for the {role}: add one to it.")
+
+
+def load_story(text: str) -> Story:
+    """Parse and check a story.
+
+    Raises:
+        StoryError: One sentence that names every wrong key by its path.
+    """
+    try:
+        # Through JSON, since strict models take a list for a tuple from JSON only.
+        return Story.model_validate_json(orjson.dumps(yaml.safe_load(text)))
+    except yaml.YAMLError as error:
+        raise StoryError(f"The story is not YAML: {' '.join(str(error).split())}.") from None
+    except (TypeError, orjson.JSONEncodeError):
+        raise StoryError("The story holds a key or a value that JSON has not: quote it.") from None
+    except ValidationError as error:
+        faults = "; ".join(
+            f"{'.'.join(str(part) for part in item['loc']) or 'the file'}: {item['msg']}"
+            for item in error.errors(include_url=False, include_input=False, include_context=False)
+        )
+        raise StoryError(f"The story is wrong at {faults}.") from None

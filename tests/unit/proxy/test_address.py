@@ -1,0 +1,48 @@
+"""Base URLs taken apart."""
+
+import pytest
+
+from proxy.address import AddressError, parse_address
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://api.example.com",
+        "https://api.example.com/",
+        "https://api.example.com/v1",
+        "https://api.example.com/v1/",
+    ],
+)
+def test_slash_and_version_make_no_difference(url: str) -> None:
+    address = parse_address(url)
+    assert (address.host, address.port, address.is_tls, address.prefix) == ("api.example.com", 443, True, b"")
+    assert address.host_header == b"api.example.com"
+
+
+def test_a_gateway_may_have_a_port_and_a_path() -> None:
+    address = parse_address("http://[::1]:8080/anthropic/v1")
+    assert (address.port, address.is_tls, address.prefix) == (8080, False, b"/anthropic")
+    assert address.host_header == b"[::1]:8080"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "api.example.com",
+        "ftp://x",
+        "https://",
+        "https://u:p@x",
+        "https://x?a=1",
+        "https://x#f",
+        "https://x:99999",
+        "https://x/\r\nhost: y",
+        "https://a b",
+        "https://" + "a" * 64 + ".com",
+        "https://[::1",
+    ],
+)
+def test_what_cannot_be_called_is_one_sentence(url: str) -> None:
+    with pytest.raises(AddressError, match="base_url"):
+        parse_address(url)

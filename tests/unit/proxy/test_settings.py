@@ -1,0 +1,69 @@
+"""The settings line."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from proxy.settings import SettingsError, load_settings
+
+SECRET = "sk-very-secret"
+
+
+def line(**changes: Any) -> bytes:
+    fields = {
+        "socket": "/run/factory/proxy.sock",
+        "marker": "/run/factory/called",
+        "ledger": "/ledger/ledger.jsonl",
+        "base_url": "https://api.anthropic.com",
+        "secret": SECRET,
+        "auth": "api_key",
+        "budget_microusd": 5,
+        "deadline_s": 10,
+        "story": None,
+        "story_role": "",
+        "story_round": 0,
+    }
+    return orjson.dumps({**fields, **changes})
+
+
+def test_both_kinds_of_key() -> None:
+    assert load_settings(line()).auth_header() == (b"x-api-key", SECRET.encode())
+    assert load_settings(line(auth="bearer")).auth_header() == (b"authorization", b"Bearer sk-very-secret")
+
+
+def test_the_key_is_not_shown() -> None:
+    settings = load_settings(line())
+    assert SECRET not in repr(settings)
+    assert SECRET not in settings.model_dump_json()
+
+
+def test_a_story_needs_neither_address_nor_key() -> None:
+    assert load_settings(line(story="rounds: []", base_url="", secret="")).story == "rounds: []"
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"budget_microusd": -1}, "budget_microusd"),
+        ({"budget_microusd": True}, "budget_microusd"),
+        ({"deadline_s": 0}, "deadline_s"),
+        ({"auth": "basic"}, "auth"),
+        ({"more": 1}, "more"),
+        ({"base_url": "nowhere"}, "base_url"),
+        ({"secret": "two words"}, "secret"),
+        ({"secret": "line\r\nbreak"}, "secret"),
+        ({"secret": ""}, "secret"),
+    ],
+)
+def test_a_wrong_line_names_its_field_and_never_the_key(changes: dict[str, Any], named: str) -> None:
+    with pytest.raises(SettingsError, match=named) as caught:
+        load_settings(line(**changes))
+    assert SECRET not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"null"])
+def test_no_object_is_one_sentence(data: bytes) -> None:
+    with pytest.raises(SettingsError, match="settings line"):
+        load_settings(data)
