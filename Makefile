@@ -34,4 +34,7 @@ test-fast: venv ## the suite without Docker
 	@.venv/bin/pytest -q -n 2 -m "not docker" tests
 
 test: setup ## the whole suite, Docker tests included
-	@.venv/bin/pytest -q -n 2 tests
+	@.venv/bin/pytest -q -n 2 --dist loadgroup tests
+
+mutate: venv ## break each rule of the machine in turn: a story must fail every time
+	@$(PYTHON) -m tests.tools.mutate

@@ -15,20 +15,27 @@ from pydantic import ValidationError
 from instrument.schema.events import (
     EVENT,
     AnyEvent,
+    AttemptCancelled,
+    AttemptInterrupted,
     AttemptStarted,
     CheckEnded,
+    Continued,
     Event,
     JobEnded,
     ModelCallEnded,
     RecordSetAside,
     RequestDenied,
     ReviewEnded,
+    RulingRecorded,
     TornTail,
     Transition,
 )
 from instrument.schema.vocabulary import Purpose
 from loop.atomic import PRIVATE_FILE
 from loop.store import EVENTS_FILE
+
+MAX_N = 2**53
+"""A count that JSON readers hold exactly; a damaged line beyond it could not be counted on from."""
 
 
 class Journal:
@@ -87,6 +94,7 @@ class Journal:
         if not tail:
             return []
         aside = self._new_name("torn")
+        aside.touch(mode=PRIVATE_FILE)
         aside.write_bytes(tail)
         os.truncate(self._path, len(data) - len(tail))
         return [(TornTail, {"path": aside.name, "size_bytes": len(tail)})]
@@ -107,15 +115,16 @@ class Journal:
 
 def _parse(line: bytes) -> AnyEvent | None:
     try:
-        return EVENT.validate_json(line)
+        event = EVENT.validate_json(line)
     except ValidationError:
         return None
+    return event if event.n < MAX_N else None
 
 
 def _identity(event: AnyEvent) -> str | None:
     """What makes an event the same as one that was written before a crash; none: it always counts."""
     match event:
-        case AttemptStarted() | JobEnded() | ReviewEnded():
+        case AttemptStarted() | AttemptInterrupted() | AttemptCancelled() | JobEnded() | ReviewEnded():
             return f"{event.kind}:{event.key}"
         case ModelCallEnded():
             return f"{event.kind}:{event.key}:{event.call}"
@@ -123,7 +132,9 @@ def _identity(event: AnyEvent) -> str | None:
             return f"{event.kind}:{event.key}:{event.name}"
         case RequestDenied():
             return f"{event.kind}:{event.key}:{event.reason}"
-        case Transition():
+        case Transition() | Continued():
             return f"{event.kind}:{event.state_seq}"
+        case RulingRecorded():
+            return f"{event.kind}:{event.digest}"
         case _:
             return None

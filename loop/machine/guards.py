@@ -32,7 +32,7 @@ def interrupted(state: TaskState, end: JobEnd) -> Outcome | None:
 
 
 def _is_killed_from_outside(end: JobEnd) -> bool:
-    """Ended by a signal that neither we nor the kernel sent for memory: `docker kill`, an engine's restart."""
+    """Ended by a signal that neither we nor the kernel sent for memory, such as `docker kill`."""
     container = end.container
     is_signalled = container.exit_code in KILLED and not container.oom_killed and not container.backstop
     return is_signalled and end.report is None

@@ -4,6 +4,7 @@ Pure: no I/O.
 """
 
 import hashlib
+import json
 
 from instrument.schema.state import TaskState
 from instrument.schema.vocabulary import EffectKind
@@ -40,10 +41,9 @@ def prompt_inputs(state: TaskState) -> str:
     """
     parts: list[str] = [state.task_blob, state.previous_task_blob or "", state.summary]
     parts += [ruling.digest for ruling in state.rulings]
-    parts += [failure.model_dump_json() for failure in state.failures]
-    parts += [finding.model_dump_json() for finding in state.findings]
-    parts += [decision.model_dump_json() for decision in state.decisions]
-    parts += [check.model_dump_json() for check in state.checked]
+    models = (*state.failures, *state.findings, *state.decisions, *state.checked)
+    parts += [json.dumps(model.model_dump(mode="json")) for model in models]  # escapes lone surrogates
+    parts += state.could_not_verify
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -106,7 +106,10 @@ def _plan_check(state: TaskState) -> Effect:
 
 
 def _plan_review(state: TaskState) -> Effect:
-    candidate, image = _candidate(state), _image(state)
+    candidate = _candidate(state)
+    if state.image is None:  # an edit came before the image of a moved base was there
+        return SetUp(key=effect_key(state, EffectKind.SET_UP, candidate.base), base=candidate.base)
+    image = state.image
     key = effect_key(state, EffectKind.REVIEW, candidate.commit, image, prompt_inputs(state))
     return Review(
         key=key,

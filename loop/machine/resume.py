@@ -14,12 +14,8 @@ How = Literal["rerun", "ruling", "auto_merge", "task_edited"]
 
 APPROVED_STAGES = (Stage.REBASE, Stage.GATE, Stage.MERGE)
 """Where work stands on an approval, which an edit of the task voids: it was given for another text."""
-
-ROOM: dict[StopReason, tuple[str, str]] = {
-    StopReason.CHECKS_EXHAUSTED: ("check_failures", "check"),
-    StopReason.GATE_EXHAUSTED: ("gate_failures", "gate"),
-}
-"""Stops at a cap of repairs: the counter, and the cap that a ruling makes room below."""
+WAITS_FOR_MAIN = (StopReason.READY_TO_MERGE, StopReason.MERGE_CONFLICT, StopReason.IMAGE_UNFIT)
+"""Stops on an approval that a new commit on the branch may lift: a rerun rebases onto it."""
 
 
 def resume(state: TaskState, how: How, *, main_has_moved: bool = False) -> TaskState | None:
@@ -44,10 +40,10 @@ def resume(state: TaskState, how: How, *, main_has_moved: bool = False) -> TaskS
             "seq": state.seq + 1,
             "stage": stage,
             "stop": None,
-            "counters": _make_room(state, stop),
+            "counters": _forgive(state.counters, stop),
         }
     )
-    return _forget(moved, stop, stage)
+    return _forget(moved) if stage is Stage.READY else moved
 
 
 def _target(stop: Stop, how: How, *, main_has_moved: bool) -> Stage | None:
@@ -58,8 +54,7 @@ def _target(stop: Stop, how: How, *, main_has_moved: bool) -> Stage | None:
                 return Stage.MERGE
             return None
         case "rerun":
-            waits_for_main = stop.reason in (StopReason.READY_TO_MERGE, StopReason.MERGE_CONFLICT)
-            if waits_for_main and main_has_moved:
+            if main_has_moved and stop.reason in WAITS_FOR_MAIN and stop.stage in APPROVED_STAGES:
                 return Stage.REBASE
             return row.rerun
         case "ruling":
@@ -68,46 +63,45 @@ def _target(stop: Stop, how: How, *, main_has_moved: bool) -> Stage | None:
             return row.edit
 
 
-def _make_room(state: TaskState, stop: Stop) -> Counters:
-    """Counters after a person acted: the machine's small caps begin anew, a repair cap has room for one."""
-    update: dict[str, int] = {
-        "interruptions": 0,
-        "verdict_misses": 0,
-        "first_call_misses": 0,
-        "main_moves": 0 if stop.reason is StopReason.MAIN_MOVING else state.counters.main_moves,
-    }
-    if stop.reason in ROOM:
-        counter, cap = ROOM[stop.reason]
-        update[counter] = max(0, getattr(state.terms.caps, cap) - 1)
-    return state.counters.model_copy(update=update)
+def _forgive(counters: Counters, stop: Stop) -> Counters:
+    """Counters after a person acted: the machine's small caps begin anew.
+
+    Those of repairs stay at their caps: a ruling buys the one round that it leads to.
+    """
+    return counters.model_copy(
+        update={
+            "interruptions": 0,
+            "verdict_misses": 0,
+            "first_call_misses": 0,
+            "main_moves": 0 if stop.reason is StopReason.MAIN_MOVING else counters.main_moves,
+        }
+    )
 
 
-def _forget(state: TaskState, stop: Stop, stage: Stage) -> TaskState:
-    """Drop what no longer holds: a new round has no old diff, a new base nothing of the old."""
-    update: dict[str, object] = {}
-    if stage is Stage.READY and stop.reason in (
-        StopReason.BASELINE_RED,
-        StopReason.BASELINE_GREEN,
-        StopReason.MERGE_CONFLICT,
-    ):
-        update = {"base": None, "image": None, "baseline_passed": False, "candidate": None}
-        update |= {"landing": None, "gated": None, "failures": (), "checked": ()}
-    if stop.reason is StopReason.IMAGE_UNFIT and stage in (Stage.READY, Stage.GATE):
-        update["image"] = None
+def _forget(state: TaskState) -> TaskState:
+    """From `ready` on everything is found anew, so that a mended factory.toml is read."""
+    update: dict[str, object] = {"base": None, "image": None, "baseline_passed": False, "candidate": None}
+    update |= {"landing": None, "gated": None, "failures": (), "checked": ()}
     return state.model_copy(update=update)
 
 
 def record_ruling(state: TaskState, text: str) -> TaskState:
-    """The state with a ruling that answers its stop, and the must-fixes open there closed."""
+    """The state with a ruling that answers its stop; at `review_exhausted` it closes the open must-fixes.
+
+    Elsewhere it was not about them: closed, they would land unrepaired.
+    """
     if state.stop is None:
         raise ValueError("only a stopped task takes a ruling")
     digest = ruling_digest(text)
     ruling = Ruling(stop=state.stop.reason, digest=digest, text=text)
     counters = state.counters
+    findings = state.findings
+    if state.stop.reason is StopReason.REVIEW_EXHAUSTED:
+        findings = tuple(_close(f, counters.review_rounds) for f in findings)
     return state.model_copy(
         update={
             "rulings": (*state.rulings, ruling),
-            "findings": tuple(_close(f, counters.review_rounds) for f in state.findings),
+            "findings": findings,
             "counters": counters.model_copy(update={"interventions": counters.interventions + 1}),
             "pending": None,
         }

@@ -127,11 +127,11 @@ STOPS: dict[StopReason, StopRow] = {
         rerun=_AGAIN,
     ),
     _R.JOB_TIMEOUT: StopRow(
-        "You: one job passed its time limit; raise [limits] job_min, or rule how to be quicker.",
+        "You: a job passed its time limit; rule how to be quicker, or raise [limits] job_min and --restart.",
         ruling=_AGAIN,
     ),
     _R.MEMORY_LIMIT: StopRow(
-        "You: something in the job was killed for memory; raise [limits] memory, or rule how to use less.",
+        "You: the job ran out of memory; rule how to use less, or raise [limits] memory and --restart.",
         ruling=_AGAIN,
     ),
     _R.INTERRUPTED_TOO_OFTEN: StopRow(

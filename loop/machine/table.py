@@ -86,7 +86,8 @@ TABLE: dict[tuple[Stage, Outcome], Step] = {
     (_S.CHECK, _O.JOB_INTERRUPTED): _to(_S.CHECK),
     (_S.CHECK, _O.JOB_INTERRUPTED_TOO_OFTEN): _stop(_R.INTERRUPTED_TOO_OFTEN),
     (_S.CHECK, _O.ENGINE_FAILED): _stop(_R.RUNNER_UNAVAILABLE),
-    # review: a reviewer's round on the candidate
+    # review: a reviewer's round on the candidate; on a base that moved, its image first
+    (_S.REVIEW, _O.IMAGE_READY): _to(_S.REVIEW),
     (_S.REVIEW, _O.REVIEW_APPROVED): _to(_S.REBASE),
     (_S.REVIEW, _O.MUST_FIX_FOUND): _to(_S.IMPLEMENT),
     (_S.REVIEW, _O.MUST_FIX_FOUND_TOO_OFTEN): _stop(_R.REVIEW_EXHAUSTED),
@@ -132,6 +133,7 @@ TABLE: dict[tuple[Stage, Outcome], Step] = {
     (_S.MERGE, _O.MAIN_MOVED): _to(_S.REBASE),
     (_S.MERGE, _O.MAIN_MOVED_TOO_OFTEN): _stop(_R.MAIN_MOVING),
     (_S.MERGE, _O.PUSH_REFUSED): _stop(_R.PUSH_REJECTED),
+    (_S.MERGE, _O.ENGINE_FAILED): _stop(_R.RUNNER_UNAVAILABLE),
 }
 
 

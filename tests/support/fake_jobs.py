@@ -131,6 +131,10 @@ class FakeJobs:
         """The keys of the containers that are there."""
         return sorted(box.name.partition("+")[2] for box in (self.root / "containers").iterdir())
 
+    def content(self, order: JobOrder) -> bytes:
+        """The file that is worked on, as the job got it."""
+        return self._git.git("show", f"{order.commit}:{WORKED_ON}")
+
     def set_up(self, order: SetupOrder) -> str:
         self._answer()
         if self.script.unfit is not None:
@@ -275,7 +279,7 @@ class FakeJobs:
         return review(found[1], paths.splitlines())
 
     def _ran_commands(self, order: JobOrder, out: Path) -> JobEnd:
-        content = self._git.git("show", f"{order.commit}:{WORKED_ON}")
+        content = self.content(order)
         (out / "commands").mkdir(mode=0o700)
         ends = []
         for each in order.commands:

@@ -84,6 +84,9 @@ GOOD: dict[EffectKind, Move] = {
 }
 """What happens where the story says nothing else: all goes well."""
 
+MANY = 300
+"""More effects than any life has; one without an end would hang the suite."""
+
 
 @dataclass
 class Scripted:
@@ -97,6 +100,7 @@ class Scripted:
     def perform(self, state: TaskState, effect: Effect, *, resumed: bool) -> Facts:
         self.asked.append((effect.key, resumed))
         self.effects.append(effect)
+        assert len(self.effects) < MANY, "this life does not end"
         queue = self.moves.get(effect.kind)
         move = queue.pop(0) if queue else GOOD[effect.kind]
         return move(state, effect)

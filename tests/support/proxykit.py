@@ -128,6 +128,7 @@ class Proxy:
         self.deadline_s = 100.0
         self.now_s = 0.0
         self.is_provider_dead = False
+        self.request_timeout_s = 60.0
         self._writers: list[asyncio.StreamWriter] = []
 
     def mark(self) -> None:
@@ -147,7 +148,8 @@ class Proxy:
         house = House(desk, upstream, (b"x-api-key", b"real-key"), self.failures.append)
         loop = asyncio.get_running_loop()
         server = await loop.create_unix_server(
-            lambda: ClientConnection(house, self.connections), sock=listen(self.socket)
+            lambda: ClientConnection(house, self.connections, self.request_timeout_s),
+            sock=listen(self.socket),
         )
         try:
             async with asyncio.timeout(20):

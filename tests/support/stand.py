@@ -30,6 +30,8 @@ from loop.demo import STORY, TASK, TASK_ID, Stand, prepare
 
 T = TypeVar("T")
 PATIENCE_S = 180
+RUN = "from loop.cli import main; main(['run', *__import__('sys').argv[1:]])"
+REPORT = "from instrument.cli import main; main()"
 LOOK_EVERY_S = 0.05
 FIX = """\
 python3 - <<'PY'
@@ -62,7 +64,7 @@ USAGE = {"input": 10, "output": 100, "cache_read": 1000, "cache_write_5m": 500, 
 
 
 def short_story() -> dict[str, Any]:
-    """One coder round whose second answer is streamed for about five seconds, one approving review."""
+    """One coder round whose second answer is streamed for about four seconds, one approving review."""
     slow = " ".join(f"I weigh what the value {n} would be written as." for n in range(12))
     return {
         "model": "claude-sonnet-4-5",
@@ -74,7 +76,7 @@ def short_story() -> dict[str, Any]:
                 "round": 1,
                 "turns": [
                     {"say": "I look first.", "run": "cat durations/text.py", "usage": USAGE},
-                    {"say": slow, "run": FIX, "usage": USAGE, "event_delay_ms": 150},
+                    {"say": slow, "run": FIX, "usage": USAGE, "event_delay_ms": 120},
                     {"finish": "It rounds once now.", "usage": USAGE},
                 ],
             },
@@ -98,28 +100,32 @@ def demo_story() -> dict[str, Any]:
 
 @dataclass
 class Loop:
-    """One task on a stand of its own; `start` may be called again after the process ended."""
+    """One task in a checkout of its own; `start` may be called again after the process ended."""
 
-    stand: Stand
-    story: Path
-    task_id: str = TASK_ID
+    checkout: Path
+    origin: Path
+    home: Path
+    task: str
+    task_id: str
+    words: tuple[str, ...]
+    """Further arguments of `factory run`."""
+    patience_s: float = PATIENCE_S
     outputs: list[str] = field(default_factory=list)
     process: subprocess.Popen[str] | None = None
 
     @property
     def folder(self) -> Path:
-        return self.stand.home / "tasks" / self.task_id
+        return self.home / "tasks" / self.task_id
 
     @property
     def environment(self) -> dict[str, str]:
-        return os.environ | {"FACTORY_HOME": str(self.stand.home)}
+        return os.environ | {"FACTORY_HOME": str(self.home)}
 
     def start(self) -> "subprocess.Popen[str]":
         """`factory run`, from the person's working copy."""
-        words = ["-m", "loop.run_task", TASK, "--auto-merge", "--purpose", "demo", "--json"]
         self.process = subprocess.Popen(
-            [sys.executable, *words, "--story", str(self.story)],
-            cwd=self.stand.checkout,
+            [sys.executable, "-c", RUN, self.task, "--auto-merge", "--json", *self.words],
+            cwd=self.checkout,
             env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -132,7 +138,7 @@ class Loop:
         """Wait for the process, return its exit code."""
         assert self.process is not None
         try:
-            out, _ = self.process.communicate(timeout=PATIENCE_S)
+            out, _ = self.process.communicate(timeout=self.patience_s)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
@@ -172,17 +178,20 @@ class Loop:
         return [json.loads(line) for path in paths for line in path.read_text().splitlines()]
 
     def report(self) -> Report:
-        """`instrument report --purpose demo --json`."""
-        words = ["-c", "from instrument.cli import main; main()", "report", "--purpose", "demo", "--json"]
+        """`instrument report --json`, of every purpose."""
         done = subprocess.run(
-            [sys.executable, *words], env=self.environment, capture_output=True, text=True, check=True
+            [sys.executable, "-c", REPORT, "report", "--purpose", "all", "--json"],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=True,
         )
         return Report.model_validate_json(done.stdout)
 
     def origin_git(self, *words: str) -> str:
         """What git says of the bare origin."""
         done = subprocess.run(
-            ["git", "-C", str(self.stand.origin), *words], capture_output=True, text=True, check=True
+            ["git", "-C", str(self.origin), *words], capture_output=True, text=True, check=True
         )
         return done.stdout.strip()
 
@@ -218,20 +227,28 @@ class Loop:
             return sidecar.id if is_half else None
 
         found = wait_for(look, "the coder's second call")
-        time.sleep(1)  # a fifth of what the answer takes
+        time.sleep(0.5)  # an eighth of what the answer takes
         return found
 
 
 @contextmanager
-def open_loop(folder: Path, engine: Engine, story: Mapping[str, Any] | None = None) -> Iterator[Loop]:
-    """A fresh stand; at the end nothing of its run is left on the engine, whatever happened."""
+def open_demo(folder: Path, engine: Engine, story: Mapping[str, Any]) -> Iterator[Loop]:
+    """The example package's task with a story that answers; nothing of the run is left at the end."""
     stand = Stand(folder / "stand")
     prepare(stand)
     path = folder / "story.yaml"
-    path.write_text(yaml.safe_dump(dict(story)) if story is not None else STORY.read_text())
-    loop = Loop(stand, path)
-    try:
+    path.write_text(yaml.safe_dump(dict(story)))
+    words = ("--purpose", "demo", "--story", str(path))
+    loop = Loop(stand.checkout, stand.origin, stand.home, TASK, TASK_ID, words)
+    with clearing(loop, engine):
         yield loop
+
+
+@contextmanager
+def clearing(loop: Loop, engine: Engine) -> Iterator[None]:
+    """End the loop's process and take its pods away, whatever happened in the block."""
+    try:
+        yield
     finally:
         if loop.process is not None and loop.process.poll() is None:
             loop.process.kill()
