@@ -38,7 +38,7 @@ def write_brief(state: TaskState, places: Places) -> str:
     head += [STOPS[stop.reason].sentence, ""]
     tail = ["", *_cost(state), "", *_evidence(stop, places), "", "To continue:", *_commands(stop, places)]
     facts = [f"It stood at {stop.stage}, outcome {stop.outcome}."]
-    facts += [f"- {detail}" for detail in stop.details]
+    facts += [f"- {_plain(detail)}" for detail in stop.details]
     facts += _open_points(state, stop)
     return _fit("\n".join(head), "\n".join(facts), "\n".join(tail) + "\n")
 
@@ -76,9 +76,14 @@ def _evidence(stop: Stop, places: Places) -> list[str]:
 def _open_points(state: TaskState, stop: Stop) -> list[str]:
     if stop.reason not in (StopReason.READY_TO_MERGE, StopReason.REVIEW_EXHAUSTED):
         return []
-    left = [f"- open {f.severity} {f.id} {f.path}: {f.text}" for f in open_findings(state)]
-    shown = stop.details
+    left = [_plain(f"- open {f.severity} {f.id} {f.path}: {f.text}") for f in open_findings(state)]
+    shown = [_plain(detail) for detail in stop.details]
     return [line for line in left if not any(detail in line for detail in shown)]
+
+
+def _plain(text: str) -> str:
+    """One line without control characters: an agent's words must not forge a command of the brief."""
+    return "".join(char if char.isprintable() else " " for char in text)
 
 
 def _commands(stop: Stop, places: Places) -> list[str]:

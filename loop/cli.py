@@ -165,6 +165,7 @@ def _keep_trace() -> Path:
     """Write the present exception's trace into the home; a terminal is no place for it."""
     folder = make_private(find_home(os.environ))
     path = folder / f"bug-{datetime.now(UTC):%Y%m%dT%H%M%S}.txt"
+    path.touch(mode=0o600)
     path.write_text(traceback.format_exc(), encoding="utf-8", errors="replace")
     return path
 

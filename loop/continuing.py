@@ -35,6 +35,9 @@ def continue_task(session: Session, request: RunRequest, state: TaskState) -> Co
         Problems: An edited task file is faulty.
     """
     going = Continuation(_with_choices(session, request, state))
+    session = with_choices_of(session, going.state)
+    if request.runtime is not None or request.model is not None:
+        going.state = _with_terms(session, going.state)
     is_new_ruling = request.ruling is not None and not _has_ruling(state, request.ruling)
     if state.stage is not Stage.STOPPED or state.stop is None:
         if is_new_ruling and request.ruling is not None:
@@ -54,6 +57,14 @@ def _with_choices(session: Session, request: RunRequest, state: TaskState) -> Ta
     if request.model is not None:
         update["asked_model"] = request.model
     return state.model_copy(update=update)
+
+
+def _with_terms(session: Session, state: TaskState) -> TaskState:
+    """The state with the terms of the present choices; a job under way keeps those it began with."""
+    if state.base is None or state.attempt is not None or state.stage is Stage.DONE:
+        return state
+    papers = read_papers(session.context, state.base, state.task_path, state.task_blob)
+    return state.model_copy(update={"terms": papers.terms})
 
 
 def with_choices_of(session: Session, state: TaskState) -> Session:

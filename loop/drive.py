@@ -66,6 +66,7 @@ class Driver:
         watcher: Watcher,
         signals: Signals,
         now: Callable[[], datetime],
+        save: Callable[[Path, TaskState], None] = save_state,
     ) -> None:
         self._folder = folder
         self._journal = journal
@@ -73,6 +74,7 @@ class Driver:
         self._watcher = watcher
         self._signals = signals
         self._now = now
+        self._save = save
 
     def drive(self, state: TaskState) -> TaskState:
         """Take the task as far as it goes without a person; every state is on disk before the next effect.
@@ -97,7 +99,7 @@ class Driver:
         resumed = begun is state
         round_ = getattr(effect, "round", 0)
         if not resumed:
-            save_state(self._folder, begun)
+            self._save(self._folder, begun)
         self._journal.append(AttemptStarted, key=effect.key, effect=effect.kind, round=round_)
         self._watcher.began(begun, effect, resumed=resumed)
         try:
@@ -117,7 +119,7 @@ class Driver:
         """Record, then decide: a crash between the two records again under the same identities."""
         for kind, fields in entries:
             self._journal.append(kind, **fields)
-        save_state(self._folder, after)
+        self._save(self._folder, after)
 
     def _cancel(self, begun: TaskState, effect: Effect, signal: int) -> None:
         """SIGINT ends the attempt; on SIGTERM the pod is left to be adopted."""

@@ -23,6 +23,15 @@ from loop.machine.facts import CancelledFacts, Facts, JobFacts, ReviewFacts
 
 Entry = tuple[type[Event], dict[str, object]]
 
+REVIEWED = (
+    Outcome.REVIEW_APPROVED,
+    Outcome.MUST_FIX_FOUND,
+    Outcome.MUST_FIX_FOUND_TOO_OFTEN,
+    Outcome.VERDICT_MISSING,
+    Outcome.VERDICT_MISSING_AGAIN,
+)
+"""Where a reviewer was heard out; after any other end of its job there was no review."""
+
 
 def entries_of(
     before: TaskState, outcome: Outcome, facts: Facts | None, after: TaskState, *, round_: int
@@ -40,7 +49,7 @@ def entries_of(
     kind = before.attempt.kind if before.attempt else None
     if isinstance(facts, JobFacts | ReviewFacts) and kind is not None:
         entries += job_entries(facts.end, kind, round_)
-    if isinstance(facts, ReviewFacts):
+    if isinstance(facts, ReviewFacts) and outcome in REVIEWED:
         entries.append(_review_entry(facts, round_))
     if outcome in (Outcome.JOB_INTERRUPTED, Outcome.JOB_INTERRUPTED_TOO_OFTEN) and facts is not None:
         fields = {"key": facts.key, "interruptions": before.counters.interruptions + 1}

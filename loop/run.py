@@ -24,12 +24,13 @@ from loop.atomic import write_atomic
 from loop.brief import Places, corrupt_brief, write_brief
 from loop.continuing import continue_task, with_choices_of
 from loop.drive import Driver
+from loop.errors import UsageError
 from loop.home import set_aside
 from loop.journal import Journal
 from loop.progress import Progress
 from loop.record import Entry
 from loop.request import RunRequest, RunResult, result_of
-from loop.session import Session, new_state, open_session
+from loop.session import Session, check_means, new_state, open_session
 from loop.shell.orders import is_paid
 from loop.shell.shell import Shell
 from loop.signals import Interrupted, Signals
@@ -47,6 +48,8 @@ class World:
     now: Callable[[], datetime]
     before_paid: Callable[[], None] = lambda: None
     """Called before the first model call that costs money can be made: the canary's place."""
+    save: Callable[[Path, TaskState], None] = save_state
+    """Makes a state durable in the task's folder before it returns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +74,6 @@ def run(request: RunRequest, world: World) -> Ending:
             state = None if request.restart else load_state(session.folder)
         except StateCorruptError as error:
             return _corrupt(session, places, error)
-        if request.restart:
-            _begin_again(session, world)
         return _run(session, request, world, state, places)
 
 
@@ -82,19 +83,22 @@ def _run(
     entries: list[Entry] = []
     if state is None:
         state = new_state(session, request, created_utc=world.now())
-        save_state(session.folder, state)
+        if request.restart:
+            _begin_again(session, world)
+        world.save(session.folder, state)
     else:
         session = with_choices_of(session, state)
         going = continue_task(session, request, state)
         state, entries = going.state, going.entries
         session = with_choices_of(session, state)
-        if state.stage not in (Stage.STOPPED, Stage.DONE):
+        if not state.stage.is_terminal:
+            check_means(session, session.config, state.terms)
             world.progress.note(f"{state.task_id} goes on at {state.stage}")
     with _journal(session, state, world) as journal:
         for kind, fields in entries:
             journal.append(kind, **fields)
         _save_rulings(session.folder, state)
-        save_state(session.folder, state)
+        world.save(session.folder, state)
         _reap(session, state)
         if not state.stage.is_terminal and session.context.provider.story is None and is_paid(state.terms):
             world.before_paid()
@@ -130,6 +134,7 @@ def _drive(session: Session, world: World, journal: Journal, state: TaskState, p
         watcher=world.progress,
         signals=world.signals,
         now=world.now,
+        save=world.save,
     )
     world.signals.hold()
     try:
@@ -156,7 +161,7 @@ def _places(session: Session, request: RunRequest) -> Places:
 
 def _begin_again(session: Session, world: World) -> None:
     """Keep the old folder under another name; its pod goes, its cost stays in the report."""
-    with suppress(StateCorruptError, JobsError):
+    with suppress(StateCorruptError, UsageError, JobsError):
         old = load_state(session.folder)
         if old is not None:
             session.context.jobs.reap(old.run_id, keep=None)

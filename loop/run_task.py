@@ -13,10 +13,14 @@ PACKAGES = ("loop", "jobs", "proxy", "instrument")
 
 
 def leave_current_folder() -> None:
-    """Take the current folder off the import path; in a checkout of this project it is ours and stays."""
+    """Take the current folder off the import path; in a checkout of this project it is ours and stays.
+
+    A folder `loop` there without an `__init__.py` has joined our package by now: it goes too.
+    """
     current = Path.cwd().resolve()
     if current != OURS:
         sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != current]
+        sys.modules["loop"].__path__ = [str(OURS / "loop")]
 
 
 def find_planted(folders: tuple[Path, ...]) -> str | None:

@@ -14,13 +14,13 @@ from pathlib import Path, PurePosixPath
 from filelock import FileLock, Timeout
 
 from instrument.found import find_home
-from instrument.schema.state import TaskState
+from instrument.schema.state import TaskState, Terms
 from jobs.ports import Jobs
 from loop.config import FILE_NAME, Config, parse_config
 from loop.errors import BusyError, UsageError
 from loop.git.checkout import Checkout, default_branch, default_remote, find_checkout, read_committed
 from loop.git.store import open_store
-from loop.home import LOCK_FILE, task_folder
+from loop.home import LOCK_FILE, make_private, task_folder
 from loop.problems import Problem, Problems
 from loop.request import RunRequest
 from loop.shell.base import fetch_base, ready_time
@@ -69,6 +69,8 @@ def open_session(
     if number is None:
         raise UsageError(f"{task_path}: a task file is named NNN-slug.md, such as 007-retry.md")
     task_id = f"{config.repo.name}-{number:03d}"
+    # Before anything else is made in it, which would leave it open to all.
+    make_private(home)
     store = open_store(home, config.repo.name, request.repo, branch)
     remote = default_remote(checkout, config.repo.remote) if config.merge.push else None
     if config.merge.push and remote is None:
@@ -156,7 +158,7 @@ def new_state(session: Session, request: RunRequest, *, created_utc: datetime) -
         raise UsageError(f"{session.task_path}: the task is done already; nothing to do")
     _check_number(session, base)
     _check_depends(session, base, papers)
-    _check_means(session, papers)
+    check_means(session, papers.config, papers.terms)
     return TaskState(
         run_id=secrets.token_hex(4),
         nonce=secrets.token_hex(16),
@@ -219,10 +221,15 @@ def _is_done(session: Session, base: str, path: str) -> bool:
     return any(line.strip() == b"status: done" for line in front.split(b"\n"))
 
 
-def _check_means(session: Session, papers: Papers) -> None:
-    """What the host must have before anything is begun: variables, and a key for the provider."""
-    job_env(session.context, papers.config)
+def check_means(session: Session, config: Config, terms: Terms) -> None:
+    """What the host must have before anything is begun: variables, and a key for the provider.
+
+    Raises:
+        UsageError: The key is not set.
+        Problems: A variable is not set.
+    """
+    job_env(session.context, config)
     provider = session.context.provider
-    if is_paid(papers.terms) and provider.story is None and not provider.secret:
-        name = papers.config.provider.key_variable
+    if is_paid(terms) and provider.story is None and not provider.secret:
+        name = config.provider.key_variable
         raise UsageError(f"{name} is not set; set it to the provider's key")

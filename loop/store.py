@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from instrument.schema.state import TaskState
 from loop.atomic import write_atomic
+from loop.errors import UsageError
 
 STATE_FILE = "state.json"
 EVENTS_FILE = "events.jsonl"
@@ -28,6 +29,7 @@ def load_state(folder: Path) -> TaskState | None:
 
     Raises:
         StateCorruptError: The file is empty, torn or foreign, or absent beside a record.
+        UsageError: It is of a machine version that is not held here.
     """
     path = folder / STATE_FILE
     try:
@@ -40,7 +42,13 @@ def load_state(folder: Path) -> TaskState | None:
     try:
         return TaskState.model_validate_json(data)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
+        faults = error.errors(include_url=False)
+        if versions := [fault["input"] for fault in faults if fault["loc"] == ("machine_version",)]:
+            raise UsageError(
+                f"{path} is of machine version {versions[0]}, which is not held here; "
+                "run the version that began the task, or begin again with --restart"
+            ) from error
+        first = faults[0]
         where = ".".join(str(part) for part in first["loc"]) or "the whole"
         raise StateCorruptError(path, f"cannot be read: {where}: {first['msg']}") from error
 

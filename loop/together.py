@@ -39,14 +39,24 @@ def agent_for(
 
     A reviewer takes what `[reviewer]` sets, and follows the coder in the rest.
     """
-    coder = AgentChoice(
-        runtime=runtime or task.runtime or config.agent.runtime,
-        model=model or task.model or config.agent.model,
-    )
-    if role is not Role.REVIEWER:
-        return coder
-    return AgentChoice(
-        runtime=config.reviewer.runtime or coder.runtime, model=config.reviewer.model or coder.model
+    repos = config.agent.runtime
+    in_task = task.runtime or repos
+    chosen = runtime or in_task
+    named = [(chosen, model), (in_task, task.model), (repos, config.agent.model)]
+    if role is Role.REVIEWER:
+        named.insert(0, (config.reviewer.runtime or in_task, config.reviewer.model))
+        chosen = config.reviewer.runtime or chosen
+    return AgentChoice(runtime=chosen, model=_model_of(chosen, named))
+
+
+def _model_of(chosen: RuntimeName, named: Iterable[tuple[RuntimeName, str | None]]) -> str | None:
+    """The first model that was named; `named` pairs each with the runtime that it was named beside.
+
+    A shell line takes only what was named beside a shell line: with `--runtime command` the repo's
+    usual model would otherwise ask for a provider's key.
+    """
+    return next(
+        (m for beside, m in named if m and (chosen is not RuntimeName.COMMAND or beside is chosen)), None
     )
 
 

@@ -5,10 +5,12 @@ Limits: reads the store, writes nothing.
 
 import difflib
 from dataclasses import dataclass
+from functools import lru_cache
 
 from instrument.schema.state import TaskState, Terms
-from instrument.schema.vocabulary import Role
+from instrument.schema.vocabulary import Role, RuntimeName
 from loop.config import FILE_NAME, Config, parse_config
+from loop.git.store import Store
 from loop.problems import Problem, Problems
 from loop.prompts.compose import check_template
 from loop.shell.context import Context
@@ -34,15 +36,23 @@ def read_papers(context: Context, commit: str, task_path: str, task_blob: str) -
     Raises:
         Problems: Everything that is wrong, at once.
     """
-    config = read_config(context, commit)
-    task = parse_task(context.store.git(["cat-file", "blob", task_blob]).out, task_path)
-    check_together(task, config, runtime=context.runtime, model=context.model)
+    return _read(context.store, commit, task_path, task_blob, context.runtime, context.model)
+
+
+@lru_cache(maxsize=8)
+def _read(
+    store: Store, commit: str, task_path: str, task_blob: str, runtime: RuntimeName | None, model: str | None
+) -> Papers:
+    """The same, read once: neither a commit nor a blob ever changes, and every effect asks for them."""
+    config = read_config(store, commit)
+    task = parse_task(store.git(["cat-file", "blob", task_blob]).out, task_path)
+    check_together(task, config, runtime=runtime, model=model)
     return Papers(
         task=task,
         config=config,
-        templates=_templates(context, commit, config),
-        dockerfile=_dockerfile(context, commit, config),
-        terms=terms_for(task, config, runtime=context.runtime, model=context.model),
+        templates=_templates(store, commit, config),
+        dockerfile=_dockerfile(store, commit, config),
+        terms=terms_for(task, config, runtime=runtime, model=model),
     )
 
 
@@ -51,13 +61,13 @@ def papers_of(context: Context, state: TaskState, commit: str) -> Papers:
     return read_papers(context, commit, state.task_path, state.task_blob)
 
 
-def read_config(context: Context, commit: str) -> Config:
+def read_config(store: Store, commit: str) -> Config:
     """The configuration of a commit.
 
     Raises:
         Problems: There is none, or it is faulty.
     """
-    data = context.store.read_blob(commit, FILE_NAME)
+    data = store.read_blob(commit, FILE_NAME)
     if data is None:
         raise Problems([Problem(FILE_NAME, None, "is not committed on the branch; write it and commit it")])
     return parse_config(data)
@@ -74,23 +84,23 @@ def task_difference(context: Context, state: TaskState) -> str:
     return "".join(difflib.unified_diff(old, new, "task before", "task now"))
 
 
-def _templates(context: Context, commit: str, config: Config) -> dict[Role, str]:
+def _templates(store: Store, commit: str, config: Config) -> dict[Role, str]:
     named = {Role.CODER: config.prompts.coder, Role.REVIEWER: config.prompts.reviewer}
     templates: dict[Role, str] = {}
     for role, path in named.items():
         if path is not None:
-            templates[role] = _text(context, commit, path, f"[prompts] {role}")
+            templates[role] = _text(store, commit, path, f"[prompts] {role}")
             check_template(role, templates[role], path)
     return templates
 
 
-def _dockerfile(context: Context, commit: str, config: Config) -> str | None:
+def _dockerfile(store: Store, commit: str, config: Config) -> str | None:
     path = config.image.dockerfile
-    return None if path is None else _text(context, commit, path, "[image] dockerfile")
+    return None if path is None else _text(store, commit, path, "[image] dockerfile")
 
 
-def _text(context: Context, commit: str, path: str, key: str) -> str:
-    data = context.store.read_blob(commit, path)
+def _text(store: Store, commit: str, path: str, key: str) -> str:
+    data = store.read_blob(commit, path)
     if data is None:
         raise Problems([Problem(FILE_NAME, None, f"{key}: {path} is not committed on the branch")])
     try:

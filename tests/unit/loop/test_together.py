@@ -129,6 +129,21 @@ def test_a_reviewer_follows_the_coder_in_what_it_does_not_set() -> None:
     assert agent_for(Role.REVIEWER, task("model: t\n"), config()).model == "t"
 
 
+def test_a_shell_line_takes_no_model_that_was_named_beside_another_program() -> None:
+    some = config(TABLES + MODEL + '[reviewer]\nmodel = "r"\n')
+    line, claude = RuntimeName.COMMAND, RuntimeName.CLAUDE
+
+    for role in (Role.CODER, Role.REVIEWER):
+        assert agent_for(role, task("model: t\n"), some, runtime=line) == AgentChoice(runtime=line)
+        asked = agent_for(role, task("runtime: command\nmodel: t\n"), config(), model=None)
+        assert asked == AgentChoice(runtime=line, model="t")
+    assert agent_for(Role.CODER, task(), some, runtime=line, model="c").model == "c"
+
+    mixed = config(TABLES + MODEL + '[reviewer]\nruntime = "claude"\n')
+    reviewer = agent_for(Role.REVIEWER, task(), mixed, runtime=line)
+    assert reviewer == AgentChoice(runtime=claude, model="m")
+
+
 def test_terms_join_both_files() -> None:
     some = config(TABLES + MODEL + "[caps]\ncheck = 7\nreview = 8\n[limits]\njob_min = 2\n")
     terms = terms_for(task("caps: {review: 9}\nbudget_min: 8\nbudget_usd: 0.5\nturns_green: [unit]\n"), some)

@@ -56,7 +56,9 @@ def is_alive(pid: int) -> bool:
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:
-        return subprocess.run(["ps", "-p", str(pid)], capture_output=True, check=False).returncode == 0
+        # Where there is no /proc, as on macOS; on a small Linux there may be no `ps`.
+        is_elsewhere = not Path("/proc/self/stat").exists()
+        return is_elsewhere and subprocess.run(["ps", "-p", str(pid)], check=False).returncode == 0
     return state != "Z"
 
 
