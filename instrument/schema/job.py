@@ -74,6 +74,11 @@ class JobReport(Frozen):
     duration_ms: NonNegativeInt
     """From the supervisor's start to its report."""
     agent_ms: NonNegativeInt = 0
+    stalled_command: str | None = None
+    """The shell command that the agent ran again and again without a change of the tree."""
+    stalled_count: NonNegativeInt = 0
+    pids_refused: NonNegativeInt = 0
+    """Times that the limit on processes refused one (cgroup `pids.events`); 0 where it is not told."""
     oom_kills: NonNegativeInt = 0
     """Of the container's cgroup, children included."""
     peak_memory_bytes: NonNegativeInt | None = None

@@ -68,6 +68,7 @@ class EffectKind(StrEnum):
     IMPLEMENT = "job.implement"
     COMMIT_CANDIDATE = "git.commit_candidate"
     CHECK = "job.check"
+    COMPARE_TESTS = "job.compare_tests"
     REVIEW = "job.review"
     REBASE = "git.rebase"
     GATE = "job.gate"
@@ -136,6 +137,20 @@ class Outcome(StrEnum):
     JOB_INTERRUPTED = "job_interrupted"
     JOB_INTERRUPTED_TOO_OFTEN = "job_interrupted_too_often"
     ENGINE_FAILED = "engine_failed"
+    CODER_BLOCKED = "coder_blocked"
+    NO_CHANGE_DECLARED = "no_change_declared"
+    NO_CHANGE_CONFIRMED = "no_change_confirmed"
+    TESTS_LOOSENED = "tests_loosened"
+    SECRET_DETECTED = "secret_detected"  # noqa: S105 - an outcome's name
+    PROGRESS_STALLED = "progress_stalled"
+    PIDS_EXHAUSTED = "pids_exhausted"
+    DISK_EXHAUSTED = "disk_exhausted"
+    SUBMODULE_TOUCHED = "submodule_touched"
+    FILTER_UNSUPPORTED = "filter_unsupported"
+    CHECK_DOUBTED = "check_doubted"
+    GATE_DOUBTED = "gate_doubted"
+    BASELINE_DOUBTED = "baseline_doubted"
+    TESTS_COMPARED = "tests_compared"
 
 
 @unique
@@ -173,6 +188,15 @@ class StopReason(StrEnum):
     RUNNER_UNAVAILABLE = "runner_unavailable"
     IMAGE_UNFIT = "image_unfit"
     STATE_CORRUPT = "state_corrupt"
+    BLOCKED = "blocked"
+    TESTS_WEAKENED = "tests_weakened"
+    SECRET_FOUND = "secret_found"  # noqa: S105 - a reason's name
+    NO_PROGRESS = "no_progress"
+    PIDS_LIMIT = "pids_limit"
+    DISK_FULL = "disk_full"
+    SUBMODULE_CHANGED = "submodule_changed"
+    UNSUPPORTED_FILTER = "unsupported_filter"
+    PARKED = "parked"
 
 
 @unique
@@ -181,6 +205,7 @@ class DoneReason(StrEnum):
 
     MERGED = "merged"
     ALREADY_UPSTREAM = "already_upstream"
+    ALREADY_SATISFIED = "already_satisfied"
 
 
 @unique
@@ -192,6 +217,7 @@ class Ended(StrEnum):
     NO_FIRST_CALL = "no_first_call"
     SIDECAR_MISSING = "sidecar_missing"
     DISK = "disk"
+    NO_PROGRESS = "no_progress"
 
 
 @unique
