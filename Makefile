@@ -4,7 +4,7 @@ PYTHON := .venv/bin/python
 
 include docker.mk
 
-.PHONY: help run report venv check lint docs test test-fast mutate
+.PHONY: help run report venv check lint docs test test-fast test-crash mutate
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 18
@@ -31,10 +31,13 @@ venv:
 	@scripts/setup --no-engine
 
 test-fast: venv ## the suite without Docker
-	@.venv/bin/pytest -q -n 2 -m "not docker" tests
+	@.venv/bin/pytest -q -n 2 --dist loadgroup -m "not docker and not slow" tests
 
 test: setup ## the whole suite, Docker tests included
-	@.venv/bin/pytest -q -n 2 --dist loadgroup tests
+	@.venv/bin/pytest -q -n 2 --dist loadgroup -m "not slow" tests
+
+test-crash: venv ## the kill matrix in full: every effect, every moment
+	@.venv/bin/pytest -q -n 2 -m slow tests/crash
 
 mutate: venv ## break each rule of the machine in turn: a story must fail every time
 	@$(PYTHON) -m tests.tools.mutate

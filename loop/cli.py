@@ -157,6 +157,8 @@ def _guarded(go: Callable[[], T]) -> T:
         _fail(str(error), Exit.USAGE)
     except Interrupted as interrupted:
         sys.exit(interrupted.exit_code)
+    except OSError as error:
+        _fail(f"A file cannot be read or written: {error}. Mend that and run the same command.", Exit.USAGE)
     except Exception:  # noqa: BLE001 - the outermost frame: a person gets one sentence, we get the trace
         _fail(f"A bug of ours; please report {_keep_trace()}. Run the same command to continue.", Exit.BUG)
 

@@ -1,0 +1,66 @@
+"""The story that the kill matrix interrupts, lived once without a crash."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from instrument.schema.vocabulary import Role
+from jobs.order import JobOrder
+from support.fake_jobs import EXITED, WORKED_ON, Script, Turn, must_fix, verdict
+from support.repos import Desk, alone, copy_desk, make_desk
+from support.tripwire import Calm, Wire, run_wired
+
+
+def script() -> Script:
+    """A failed check, a must-fix, a failed gate; then all is well."""
+    texts = (b"BUG\n", b"ROUGH 1\n", b"ROUGH 2\n", b"good\n")
+    return Script(
+        coder=[Turn({WORKED_ON: text}) for text in texts],
+        reviewer=[Turn(review=must_fix("say why")), Turn(review=verdict("approve"))],
+        failing={"unit": b"BUG", "full": b"ROUGH"},
+    )
+
+
+def open_desk(template: Path, folder: Path) -> Desk:
+    """A desk on which main moves once, while the gate passes."""
+    desk = copy_desk(template, folder, script())
+    base = desk.person.head()
+
+    def move_main(status: str, order: JobOrder) -> None:
+        is_passed_gate = status == EXITED and order.role is Role.GATE and b"good" in desk.jobs.content(order)
+        if is_passed_gate and desk.origin.head("main") == base:
+            desk.other_commit({"docs.md": "somebody else's"})
+
+    desk.jobs.at = move_main
+    return desk
+
+
+@pytest.fixture(scope="session")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calm]:
+    folder = tmp_path_factory.mktemp("calm")
+    with pytest.MonkeyPatch.context() as patch:
+        alone(patch, folder)
+        patch.chdir(folder)
+        make_desk(folder / "template")
+        made = Calm(open_desk(folder / "template", folder / "desk"))
+        wire = Wire(reach=lambda _: None)
+
+        def keep(effect: object = None) -> None:
+            if effect is not None:
+                made.effects.append(effect)
+                made.clock_calls.append(wire.clock_calls)
+            made.before.append(Path(shutil.copytree(made.desk.folder, folder / f"{len(made.before):02d}")))
+
+        keep()
+        run_wired(made.desk, wire, keep)
+        yield made
+
+
+@pytest.fixture
+def crashed_desk(calm: Calm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The desk as it was before the calm life's n-th effect."""
+    alone(monkeypatch, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return lambda n: open_desk(calm.before[n], tmp_path / "desk")

@@ -1,0 +1,124 @@
+from instrument.schema.events import EVENT
+from instrument.schema.state import Attempt
+from instrument.schema.vocabulary import EffectKind, Outcome, Purpose, Role, Severity, Stage
+from loop.machine.facts import CancelledFacts, EngineFacts, JobFacts, ReviewFacts
+from loop.record import cancelled_entries, entries_of
+from support.ends import (
+    START,
+    agent_run,
+    call,
+    coder_end,
+    command,
+    commands_end,
+    denied,
+    end,
+    finding,
+    review_end,
+)
+from support.lives import new_state
+
+KEY = "demo-001-x-1-00000000"
+
+
+def events(entries):
+    """The entries as they would reach the disk: every one must be a whole event."""
+    stamp = {"n": 1, "at_utc": START, "task_id": "t", "run_id": "r", "purpose": Purpose.TASK}
+    return [EVENT.validate_python(kind(**stamp, **fields)) for kind, fields in entries]
+
+
+def moved(kind, facts, outcome=Outcome.DIFF_RETURNED, round_=2):
+    before = new_state(stage=Stage.IMPLEMENT, attempt=Attempt(key=KEY, kind=kind, folder="jobs/0001-x-1"))
+    after = before.model_copy(update={"seq": 8})
+    return events(entries_of(before, outcome, facts, after, round_=round_))
+
+
+def test_a_coders_end_gives_each_call_each_reason_of_denial_its_end_and_the_transition():
+    ended = coder_end(
+        KEY,
+        calls=(call(1), call(2, settled=False, cost_microusd=7)),
+        denials=(denied("path"), denied("budget"), denied("path")),
+    )
+    found = moved(EffectKind.IMPLEMENT, JobFacts(key=KEY, end=ended))
+    assert [event.kind for event in found] == [
+        "model_call",
+        "model_call",
+        "request_denied",
+        "request_denied",
+        "job_ended",
+        "transition",
+    ]
+    assert [(e.call, e.cost_microusd, e.settled, e.role, e.round) for e in found[:2]] == [
+        (1, 1000, True, Role.CODER, 2),
+        (2, 7, False, Role.CODER, 2),
+    ]
+    assert [(e.reason, e.count) for e in found[2:4]] == [("budget", 1), ("path", 2)]
+    job = found[4]
+    assert (job.calls, job.cost_microusd, job.lower_bound, job.duration_ms) == (2, 1007, True, 60_000)
+    assert (job.model_asked, job.version) == ("m", "2.1")
+    assert found[5].state_seq == 8
+
+
+def test_commands_are_named_with_their_ends_and_never_with_their_output():
+    ended = commands_end(KEY, command("unit", 1), command("lint", None, timed_out=True))
+    found = moved(EffectKind.CHECK, JobFacts(key=KEY, end=ended), Outcome.CHECK_FAILED)
+    assert [(e.name, e.exit_code, e.timed_out) for e in found[:2]] == [
+        ("unit", 1, False),
+        ("lint", None, True),
+    ]
+    assert found[2].role is Role.CHECK
+    assert found[2].runtime is None
+
+
+def test_a_review_is_numbers_and_a_must_fix_under_approve_counts_as_changes():
+    findings = (finding(1, 2), finding(2, 2, Severity.NOTE), finding(3, 2, Severity.SHOULD_FIX))
+    facts = ReviewFacts(key=KEY, end=review_end(KEY), findings=findings, dropped=4)
+    review = moved(EffectKind.REVIEW, facts, Outcome.MUST_FIX_FOUND)[-2]
+    assert (review.verdict, review.must_fix, review.should_fix, review.notes, review.dropped) == (
+        *("changes", 1, 1, 1, 4),
+    )
+    facts = ReviewFacts(key=KEY, end=review_end(KEY), fault="no_block")
+    assert moved(EffectKind.REVIEW, facts, Outcome.VERDICT_MISSING)[-2].verdict == "no_block"
+    facts = ReviewFacts(key=KEY, end=review_end(KEY), findings=findings[1:])
+    assert moved(EffectKind.REVIEW, facts, Outcome.REVIEW_APPROVED)[-2].verdict == "approve"
+
+
+def test_a_reviewer_that_the_machine_lost_has_reviewed_nothing():
+    ended = end(KEY, container={"lost": True}).model_copy(update={"report": None})
+    facts = ReviewFacts(key=KEY, end=ended, fault="absent")
+    kinds = [e.kind for e in moved(EffectKind.REVIEW, facts, Outcome.JOB_INTERRUPTED)]
+    assert kinds == ["job_ended", "attempt_interrupted", "transition"]
+
+
+def test_a_lost_job_is_an_interruption_whose_cost_is_still_told():
+    ended = end(KEY, container={"lost": True}, calls=(call(),)).model_copy(update={"report": None})
+    found = moved(EffectKind.IMPLEMENT, JobFacts(key=KEY, end=ended), Outcome.JOB_INTERRUPTED)
+    assert [event.kind for event in found] == ["model_call", "job_ended", "attempt_interrupted", "transition"]
+    assert found[1].lost
+    assert found[1].ended is None
+    assert found[2].interruptions == 1
+
+
+def test_memory_is_named_whichever_source_saw_it():
+    for changes in ({"container": {"oom_killed": True}}, {"report": {"oom_kills": 2}}):
+        facts = JobFacts(key=KEY, end=end(KEY, **changes))
+        assert moved(EffectKind.IMPLEMENT, facts, Outcome.MEMORY_EXHAUSTED)[0].oom
+
+
+def test_what_began_nothing_is_a_transition_without_a_key():
+    before = new_state(stage=Stage.IMPLEMENT)
+    after = before.model_copy(update={"stage": Stage.STOPPED})
+    (only,) = events(entries_of(before, Outcome.SPEND_EXHAUSTED, None, after, round_=0))
+    assert (only.kind, only.key) == ("transition", "")
+
+
+def test_facts_without_a_job_are_a_transition_alone():
+    assert len(moved(EffectKind.IMPLEMENT, EngineFacts(key=KEY, detail="gone"), Outcome.ENGINE_FAILED)) == 1
+
+
+def test_a_cancelled_job_tells_what_it_had_cost():
+    ended = coder_end(KEY, agent=agent_run(finished=False))
+    facts = CancelledFacts(key=KEY, end=ended, signal=2)
+    kinds = [e.kind for e in events(cancelled_entries(facts, EffectKind.IMPLEMENT, 1))]
+    assert kinds == ["model_call", "job_ended"]
+    facts = CancelledFacts(key=KEY, end=None, signal=2)
+    assert cancelled_entries(facts, EffectKind.MERGE, 0) == []
