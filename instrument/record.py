@@ -13,12 +13,15 @@ from pydantic import ValidationError
 
 from instrument.schema.events import (
     EVENT,
+    Allowed,
     AnyEvent,
     AttemptCancelled,
     AttemptInterrupted,
     AttemptStarted,
     CheckEnded,
+    CheckFlaky,
     Continued,
+    Granted,
     JobEnded,
     ModelCallEnded,
     RecordSetAside,
@@ -159,6 +162,9 @@ def _add(record: Record, event: AnyEvent) -> None:
             | ReviewEnded()
             | Continued()
             | RulingRecorded()
+            | Granted()
+            | Allowed()
+            | CheckFlaky()
             | TaskEdited()
         ):
             pass  # they carry no figure of the report

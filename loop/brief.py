@@ -5,13 +5,15 @@ At most 4 KB; a person reads it in one minute. Pure: no I/O.
 
 import shlex
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
-from instrument.money import show_usd
+from instrument.money import MICROUSD_PER_USD, show_usd
 from instrument.schema.state import Stop, TaskState
 from instrument.schema.vocabulary import StopReason
+from loop.machine.budget import caps_of, money_budget, time_budget_ms
 from loop.machine.resume import open_findings
-from loop.machine.stops import STOPS
+from loop.machine.stops import STOPS, StopRow
 
 MAX_BYTES = 4096
 CUT = "\n… (cut; the evidence has the rest)\n"
@@ -36,7 +38,15 @@ def write_brief(state: TaskState, places: Places) -> str:
         raise ValueError("only a stopped task has a brief")
     head = [*_candidate_commands(state, places), f"# {state.task_id} stopped: {stop.reason}", ""]
     head += [STOPS[stop.reason].sentence, ""]
-    tail = ["", *_cost(state), "", *_evidence(stop, places), "", "To continue:", *_commands(stop, places)]
+    tail = [
+        "",
+        *_cost(state),
+        "",
+        *_evidence(stop, places),
+        "",
+        "To continue:",
+        *_commands(state, stop, places),
+    ]
     facts = [f"It stood at {stop.stage}, outcome {stop.outcome}."]
     facts += [f"- {_plain(detail)}" for detail in stop.details]
     facts += _open_points(state, stop)
@@ -70,6 +80,10 @@ def _cost(state: TaskState) -> list[str]:
 
 def _evidence(stop: Stop, places: Places) -> list[str]:
     lines = [f"Evidence: {places.folder / stop.folder / 'out'}"] if stop.folder else []
+    if stop.retry_at_utc is not None:
+        lines.insert(
+            0, f"The limit resets at {stop.retry_at_utc:%Y-%m-%d %H:%M:%S} UTC; --wait sleeps until then."
+        )
     return [*lines, f"Record:   {places.folder}"]
 
 
@@ -86,19 +100,43 @@ def _plain(text: str) -> str:
     return "".join(char if char.isprintable() else " " for char in text)
 
 
-def _commands(stop: Stop, places: Places) -> list[str]:
+def _commands(state: TaskState, stop: Stop, places: Places) -> list[str]:
     row = STOPS[stop.reason]
-    lines = []
+    lines = [f"  {places.command} --ruling {shlex.quote(_plain(choice))}" for choice in stop.choices]
     if stop.reason is StopReason.READY_TO_MERGE:
         lines.append(f"  {places.command} --auto-merge")
     if row.rerun is not None:
         lines.append(f"  {places.command}")
+    lines += [f"  {places.command} {words}" for words in _grants(state, row)]
+    if row.allow:
+        lines.append(f"  {places.command} --allow {shlex.quote(_first_path(stop))}")
     if row.ruling is not None:
         lines.append(f"  {places.command} --ruling 'what you decide'")
     if row.edit is not None and row.rerun is None:
         lines.append(f"  # or edit the task file, commit it, then:  {places.command}")
+    if stop.reason is not StopReason.PARKED:
+        lines.append(f"  {places.command} --park 'why'   # put it aside")
     lines.append(f"  {places.command} --restart   # begin again")
     return lines
+
+
+def _grants(state: TaskState, row: StopRow) -> list[str]:
+    """One more and three more of a cap; half as much again of a budget."""
+    words = []
+    for counter in row.grants:
+        if counter == "usd":
+            budget = money_budget(state) or 0
+            words.append(f"--grant usd={Decimal(budget * 3 // 2) / MICROUSD_PER_USD:.2f}")
+        elif counter == "minutes":
+            words.append(f"--grant minutes={(time_budget_ms(state) or 0) * 3 // 2 // 60_000}")
+        else:
+            cap = getattr(caps_of(state), counter)
+            words += [f"--grant {counter}={cap + 1}", f"--grant {counter}={cap + 3}"]
+    return words
+
+
+def _first_path(stop: Stop) -> str:
+    return _plain(stop.details[0]) if stop.details else "PATH"
 
 
 def _fit(head: str, facts: str, tail: str) -> str:

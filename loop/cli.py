@@ -19,10 +19,11 @@ from instrument.schema.vocabulary import Purpose, RuntimeName
 from jobs.errors import JobsError
 from jobs.runner import DockerJobs
 from loop.canary import ensure_canary, run_canary
-from loop.errors import Exit, RunError, UsageError
+from loop.errors import Exit, RunError
 from loop.git.errors import GitError
 from loop.home import make_private
 from loop.new_task import write_new
+from loop.options import COUNTERS, read_glob, read_grant, read_ruling
 from loop.problems import Problems
 from loop.progress import Progress
 from loop.request import RunRequest
@@ -48,7 +49,18 @@ def main() -> None:
 @click.option(
     "--repo", type=click.Path(path_type=Path, exists=True), default=Path(), help="A folder of the repo."
 )
-@click.option("--ruling", metavar="TEXT|@FILE", help="Answer the question that the task waits for.")
+@click.option(
+    "--ruling",
+    "rulings",
+    metavar="[F3=]TEXT|@FILE",
+    multiple=True,
+    help="Answer the question that the task waits for; with F3= only that finding.",
+)
+@click.option("--grant", "grants", metavar="COUNTER=N", multiple=True, help=f"Set a cap: {COUNTERS}.")
+@click.option("--allow", metavar="GLOB", multiple=True, help="Let the task touch these paths.")
+@click.option("--park", metavar="WHY", help="Put a stopped task aside.")
+@click.option("--wait", is_flag=True, help="Wait for whatever the task has to wait for.")
+@click.option("--dry-run", is_flag=True, help="Say what the next step would be and may cost; do nothing.")
 @click.option("--auto-merge", is_flag=True, help="Merge without asking once the gate has passed.")
 @click.option("--restart", is_flag=True, help="Begin again; the old run is kept, its cost counts.")
 @click.option("--runtime", type=click.Choice(RUNTIMES), help="The agent program, over task and repo.")
@@ -66,7 +78,12 @@ def run(  # noqa: PLR0913 - one parameter an option
     *,
     task: str,
     repo: Path,
-    ruling: str | None,
+    rulings: tuple[str, ...],
+    grants: tuple[str, ...],
+    allow: tuple[str, ...],
+    park: str | None,
+    wait: bool,
+    dry_run: bool,
     auto_merge: bool,
     restart: bool,
     runtime: str | None,
@@ -85,7 +102,12 @@ def run(  # noqa: PLR0913 - one parameter an option
         request = RunRequest(
             task=task,
             repo=repo.resolve(),
-            ruling=_read_ruling(ruling),
+            rulings=tuple(map(read_ruling, rulings)),
+            grants=tuple(map(read_grant, grants)),
+            allow=tuple(map(read_glob, allow)),
+            park=park,
+            wait=wait,
+            dry_run=dry_run,
             auto_merge=auto_merge,
             restart=restart,
             runtime=RuntimeName(runtime) if runtime else None,
@@ -127,19 +149,6 @@ def _print_ending(ending: Ending, *, as_json: bool) -> NoReturn:
     else:
         click.echo(ending.text, nl=False)
     sys.exit(ending.result.exit_code)
-
-
-def _read_ruling(text: str | None) -> str | None:
-    if text is None or not text.startswith("@"):
-        ruling = text
-    else:
-        try:
-            ruling = Path(text[1:]).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"--ruling {text}: the file cannot be read as UTF-8 text ({error})") from error
-    if ruling is not None and not ruling.strip():
-        raise UsageError("--ruling is empty; write what you decide")
-    return ruling
 
 
 def _say_if_nothing_is_kept() -> None:

@@ -5,15 +5,27 @@ Limits: reads the branch; returns states, saves nothing.
 
 import dataclasses
 from dataclasses import dataclass, field
+from datetime import datetime
 
-from instrument.schema.events import Continued, RulingRecorded, TaskEdited
+from instrument.schema.events import Allowed, Continued, Granted, RulingRecorded, TaskEdited
 from instrument.schema.state import TaskState
 from instrument.schema.vocabulary import Stage, StopReason
 from loop.errors import UsageError
-from loop.machine.resume import How, record_ruling, resume, ruling_digest
+from loop.machine.resume import (
+    GRANTED,
+    How,
+    allow,
+    grant,
+    park,
+    record_ruling,
+    resume,
+    ruling_digest,
+    unpark,
+)
 from loop.machine.stops import STOPS
 from loop.record import Entry
 from loop.request import RunRequest
+from loop.rulings import RulingText, parse_ruling
 from loop.session import Session, task_blob
 from loop.shell.base import fetch_base
 from loop.shell.papers import read_papers
@@ -25,27 +37,70 @@ class Continuation:
 
     state: TaskState
     entries: list[Entry] = field(default_factory=list)
+    waits_until: datetime | None = None
+    """The provider's limit resets then; a rerun before it asks nobody."""
 
 
-def continue_task(session: Session, request: RunRequest, state: TaskState) -> Continuation:
+def continue_task(session: Session, request: RunRequest, state: TaskState, now: datetime) -> Continuation:
     """Apply what the person typed to the state; a task in mid-round simply goes on.
 
     Raises:
-        UsageError: The ruling does not fit: the task is not stopped, or no ruling helps there.
+        UsageError: An answer does not fit: the task is not stopped, or it does not help there.
         Problems: An edited task file is faulty.
     """
     going = Continuation(_with_choices(session, request, state))
     session = with_choices_of(session, going.state)
     if request.runtime is not None or request.model is not None:
         going.state = _with_terms(session, going.state)
-    is_new_ruling = request.ruling is not None and not _has_ruling(state, request.ruling)
+    rulings = [ruling for ruling in map(parse_ruling, request.rulings) if not _has_ruling(state, ruling)]
+    _check_acts(request, state, has_rulings=bool(rulings))
+    _grant(going, request)
+    _allow(going, request)
     if state.stage is not Stage.STOPPED or state.stop is None:
-        if is_new_ruling and request.ruling is not None:
-            raise UsageError(f"{state.task_id} is not stopped, so nothing is asked; run it without --ruling")
         return going
-    if is_new_ruling and request.ruling is not None:
-        return _rule(going, request.ruling)
-    return _rerun(session, request, going)
+    if request.park is not None:
+        going.state = park(going.state, request.park)
+        return going
+    if rulings:
+        return _rule(going, rulings)
+    acted = _act(going, request)
+    return acted if acted is not None else _rerun(session, request, going, now)
+
+
+def _check_acts(request: RunRequest, state: TaskState, *, has_rulings: bool) -> None:
+    """Refuse what a task that is not stopped cannot take."""
+    if state.stage is Stage.STOPPED:
+        return
+    if has_rulings:
+        raise UsageError(f"{state.task_id} is not stopped, so nothing is asked; run it without --ruling")
+    if request.park is not None:
+        raise UsageError(
+            f"{state.task_id} is not stopped, so it cannot be parked; end it with Ctrl-C instead"
+        )
+
+
+def _grant(going: Continuation, request: RunRequest) -> None:
+    for counter, value in request.grants:
+        if getattr(going.state.grants, GRANTED[counter]) != value:
+            going.state = grant(going.state, counter, value)
+            going.entries.append((Granted, {"counter": counter, "cap": value}))
+
+
+def _allow(going: Continuation, request: RunRequest) -> None:
+    for glob in request.allow:
+        if glob not in going.state.allowed:
+            going.state = allow(going.state, glob)
+            going.entries.append((Allowed, {"glob": glob}))
+
+
+def _act(going: Continuation, request: RunRequest) -> Continuation | None:
+    """Go on by a grant or an allowance that lifts the present stop; none where none does."""
+    if request.allow and resume(going.state, "allow") is not None:
+        return _go_on(going, going.state, "allow")
+    for counter, _ in request.grants:
+        if resume(going.state, "grant", counter=counter) is not None:
+            return _go_on(going, going.state, "grant", counter=counter)
+    return None
 
 
 def _with_choices(session: Session, request: RunRequest, state: TaskState) -> TaskState:
@@ -73,22 +128,31 @@ def with_choices_of(session: Session, state: TaskState) -> Session:
     return dataclasses.replace(session, context=context)
 
 
-def _has_ruling(state: TaskState, text: str) -> bool:
-    return any(ruling.digest == ruling_digest(text) for ruling in state.rulings)
+def _has_ruling(state: TaskState, ruling: RulingText) -> bool:
+    return any(known.digest == ruling_digest(ruling.text) for known in state.rulings)
 
 
-def _rule(going: Continuation, text: str) -> Continuation:
-    state = going.state
+def _rule(going: Continuation, rulings: list[RulingText]) -> Continuation:
+    """Record every ruling with the stop that it answers, then go on where they lead."""
+    state = unpark(going.state)
     stop = state.stop
     if stop is None or STOPS[stop.reason].ruling is None:
         reason = stop.reason if stop else ""
         sentence = STOPS[stop.reason].sentence if stop else ""
         raise UsageError(f"no ruling helps at {reason}. {sentence}")
-    going.entries.append((RulingRecorded, {"stop": stop.reason, "digest": ruling_digest(text)}))
-    return _go_on(going, record_ruling(state, text), "ruling")
+    known = {finding.id for finding in state.findings}
+    for ruling in rulings:
+        if ruling.finding is not None and ruling.finding not in known:
+            raise UsageError(
+                f"there is no finding {ruling.finding}; known: {', '.join(sorted(known)) or 'none'}"
+            )
+        fields: dict[str, object] = {"stop": stop.reason, "digest": ruling_digest(ruling.text)}
+        going.entries.append((RulingRecorded, fields))
+        state = record_ruling(state, ruling.text, finding=ruling.finding)
+    return _go_on(going, state, "ruling")
 
 
-def _rerun(session: Session, request: RunRequest, going: Continuation) -> Continuation:
+def _rerun(session: Session, request: RunRequest, going: Continuation, now: datetime) -> Continuation:
     state = going.state
     tip = fetch_base(session.context, session.repo)
     blob = task_blob(session, tip)
@@ -98,6 +162,10 @@ def _rerun(session: Session, request: RunRequest, going: Continuation) -> Contin
         merged = _go_on(going, state, "auto_merge")
         if merged.state.stage is not Stage.STOPPED:
             return merged
+    reset = state.stop.retry_at_utc if state.stop else None
+    if reset is not None and now < reset:
+        going.waits_until = reset
+        return going
     return _go_on(going, state, "rerun", main_has_moved=tip != state.seen_tip)
 
 
@@ -121,9 +189,16 @@ def _adopt_edit(session: Session, going: Continuation, blob: str) -> Continuatio
     return _go_on(going, edited, "task_edited")
 
 
-def _go_on(going: Continuation, state: TaskState, how: How, *, main_has_moved: bool = False) -> Continuation:
+def _go_on(
+    going: Continuation,
+    state: TaskState,
+    how: How,
+    *,
+    main_has_moved: bool = False,
+    counter: str | None = None,
+) -> Continuation:
     """Resume where the table of stops says so; else the task stays stopped as it is."""
-    after = resume(state, how, main_has_moved=main_has_moved)
+    after = resume(state, how, main_has_moved=main_has_moved, counter=counter)
     if after is None:
         going.state = state
         return going

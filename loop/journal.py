@@ -19,6 +19,7 @@ from instrument.schema.events import (
     AttemptInterrupted,
     AttemptStarted,
     CheckEnded,
+    CheckFlaky,
     Continued,
     Event,
     JobEnded,
@@ -128,7 +129,7 @@ def _identity(event: AnyEvent) -> str | None:
             return f"{event.kind}:{event.key}"
         case ModelCallEnded():
             return f"{event.kind}:{event.key}:{event.call}"
-        case CheckEnded():
+        case CheckEnded() | CheckFlaky():
             return f"{event.kind}:{event.key}:{event.name}"
         case RequestDenied():
             return f"{event.kind}:{event.key}:{event.reason}"

@@ -8,6 +8,7 @@ from collections import Counter
 from instrument.schema.events import (
     AttemptInterrupted,
     CheckEnded,
+    CheckFlaky,
     Event,
     JobEnded,
     ModelCallEnded,
@@ -51,6 +52,8 @@ def entries_of(
         entries += job_entries(facts.end, kind, round_)
     if isinstance(facts, ReviewFacts) and outcome in REVIEWED:
         entries.append(_review_entry(facts, round_))
+    fresh = after.flaky[len(before.flaky) :]
+    entries += [(CheckFlaky, {"key": facts.key, "name": name}) for name in fresh if facts is not None]
     if outcome in (Outcome.JOB_INTERRUPTED, Outcome.JOB_INTERRUPTED_TOO_OFTEN) and facts is not None:
         fields = {"key": facts.key, "interruptions": before.counters.interruptions + 1}
         entries.append((AttemptInterrupted, fields))

@@ -19,8 +19,16 @@ class RunRequest:
     task: str
     """As typed: a path, relative to the current folder or to the repository."""
     repo: Path
-    ruling: str | None = None
-    """The text itself; `@FILE` is read already."""
+    rulings: tuple[str, ...] = ()
+    """The texts themselves; `@FILE` is read already, `F3=…` is still in front."""
+    grants: tuple[tuple[str, int], ...] = ()
+    """Counter and cap: a count, micro-dollars for `usd`, milliseconds for `minutes`."""
+    allow: tuple[str, ...] = ()
+    """Globs."""
+    park: str | None = None
+    """Why."""
+    dry_run: bool = False
+    wait: bool = False
     auto_merge: bool = False
     restart: bool = False
     runtime: RuntimeName | None = None

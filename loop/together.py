@@ -13,6 +13,8 @@ from loop.problems import Problem, Problems, show, suggest
 from loop.taskfile import Task
 
 LONGEST_RESERVE_MS = 10 * 60_000
+RESERVE_PART = 5
+"""Of a money budget this part is kept for one review; a review costs about a coder's round."""
 
 
 def fast_checks(task: Task, config: Config) -> tuple[Command, ...]:
@@ -72,6 +74,7 @@ def terms_for(
         budget_ms=task.budget_ms,
         reserve_ms=min(task.budget_ms // 4, LONGEST_RESERVE_MS) if task.budget_ms else 0,
         budget_microusd=task.budget_microusd,
+        reserve_microusd=(task.budget_microusd or 0) // RESERVE_PART,
         turns_green=task.turns_green,
         has_setup=bool(config.cached),
     )

@@ -174,7 +174,7 @@ class Continued(Event):
 
     kind: Literal["continued"] = "continued"
     state_seq: NonNegativeInt
-    how: Literal["rerun", "ruling", "auto_merge", "task_edited", "restart"]
+    how: Literal["rerun", "ruling", "auto_merge", "task_edited", "restart", "grant", "allow"]
     stop: StopReason
     to_stage: Stage
 
@@ -185,6 +185,29 @@ class RulingRecorded(Event):
     kind: Literal["ruling_recorded"] = "ruling_recorded"
     stop: StopReason
     digest: str
+
+
+class Granted(Event):
+    """A person set a cap."""
+
+    kind: Literal["granted"] = "granted"
+    counter: str
+    cap: NonNegativeInt
+
+
+class Allowed(Event):
+    """A person let the task touch paths that it may not by itself."""
+
+    kind: Literal["allowed"] = "allowed"
+    glob: str
+
+
+class CheckFlaky(Event):
+    """A check failed and then passed on the same tree."""
+
+    kind: Literal["check_flaky"] = "check_flaky"
+    key: str
+    name: str
 
 
 class TaskEdited(Event):
@@ -225,6 +248,9 @@ AnyEvent = Annotated[
     | Transition
     | Continued
     | RulingRecorded
+    | Granted
+    | Allowed
+    | CheckFlaky
     | TaskEdited
     | TornTail
     | RecordSetAside,

@@ -110,6 +110,8 @@ class AgentResult(Frozen):
     outcome: Literal["done", "blocked", "no_change_needed"]
     summary: str = ""
     question: str = ""
+    choices: tuple[str, ...] = ()
+    """Answers that would do for the question, where it has a natural set of them."""
     decisions: tuple[Decision, ...] = ()
     could_not_verify: tuple[str, ...] = ()
 

@@ -35,6 +35,18 @@ class Caps(Frozen):
     interruptions: NonNegativeInt = 3
 
 
+class Grants(Frozen):
+    """What a person set over the terms; a grant sets a cap, it never adds."""
+
+    check: NonNegativeInt | None = None
+    review: NonNegativeInt | None = None
+    gate: NonNegativeInt | None = None
+    main_moved: NonNegativeInt | None = None
+    interruptions: NonNegativeInt | None = None
+    budget_microusd: NonNegativeInt | None = None
+    budget_ms: NonNegativeInt | None = None
+
+
 class AgentChoice(Frozen):
     """Which program works in a role, with which model."""
 
@@ -54,6 +66,8 @@ class Terms(Frozen):
     reserve_ms: NonNegativeInt = 0
     """Kept back from coder jobs for one review and one gate."""
     budget_microusd: NonNegativeInt | None = None
+    reserve_microusd: NonNegativeInt = 0
+    """Kept back from coder jobs for one review."""
     turns_green: tuple[str, ...] = ()
     has_setup: bool = False
     """Whether set-up commands are kept as an image: then a job runs them the first time."""
@@ -118,6 +132,8 @@ class Candidate(Frozen):
     tree: str
     base: str
     n: NonNegativeInt
+    changes_tests: bool = False
+    """Whether it changes or deletes test files of the base: the checks are then run with those, too."""
 
 
 class Landing(Frozen):
@@ -171,6 +187,10 @@ class Stop(Frozen):
     """Paths, names and numbers of this stop, each a line of the brief; at most 20."""
     folder: str | None = None
     """The job's folder with the evidence."""
+    choices: tuple[str, ...] = ()
+    """Answers to the question that the coder offered."""
+    retry_at_utc: AwareDatetime | None = None
+    """When the provider said that its limit resets."""
 
 
 class TaskState(Frozen):
@@ -200,6 +220,11 @@ class TaskState(Frozen):
     """`--model`, likewise."""
     stage: Stage = Stage.READY
     stop: Stop | None = None
+    parked: Stop | None = None
+    """The stop that a person parked the task at."""
+    grants: Grants = Grants()
+    allowed: tuple[str, ...] = ()
+    """Globs of `--allow`: in scope, and not protected."""
     done: DoneReason | None = None
     counters: Counters = Counters()
     spend: Spend = Spend()
@@ -210,6 +235,20 @@ class TaskState(Frozen):
     baseline_passed: bool = False
     pending: PendingDiff | None = None
     candidate: Candidate | None = None
+    first_run: tuple[CommandEnd, ...] = ()
+    """All commands of a check, gate or baseline with failures that are being run once more."""
+    flaky: tuple[str, ...] = ()
+    """Names of checks that failed and then passed on the same tree; each once."""
+    declared: str = ""
+    """The coder's claim that the base needs no change, for the reviewer to judge; empty: none."""
+    compared: tuple[str, ...] = ()
+    """How the checks end on the candidate with the base's test files; facts for the reviewer."""
+    compared_commit: str | None = None
+    """The candidate that `compared` is about."""
+    reviewed_commit: str | None = None
+    """The candidate of the last verdict: what changed since is what a new must-fix may be about."""
+    conflict_commit: str | None = None
+    """The candidate that conflicted with main and is being made again; none: no conflict round."""
     checked: tuple[CommandEnd, ...] = ()
     """The passed checks of the candidate, for the reviewer's table."""
     failures: tuple[CheckFailure, ...] = ()

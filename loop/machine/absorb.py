@@ -3,9 +3,10 @@
 Pure: no I/O.
 """
 
-from instrument.schema.job import JobEnd
+from instrument.schema.job import CommandEnd, JobEnd
 from instrument.schema.state import CheckFailure, Finding, PendingDiff, TaskState
 from instrument.schema.vocabulary import EffectKind, Outcome
+from loop.machine.checks import commands_of, compared_lines, failed_of, flaky_names, merge_runs
 from loop.machine.facts import (
     BaseFacts,
     CandidateFacts,
@@ -17,7 +18,6 @@ from loop.machine.facts import (
     ReviewFacts,
     SetupFacts,
 )
-from loop.machine.judge import failed_commands
 from loop.machine.spend import add_spend
 
 ROUND_TAKEN = (
@@ -29,8 +29,41 @@ ROUND_TAKEN = (
     Outcome.DEADLINE_PASSED,
     Outcome.MEMORY_EXHAUSTED,
     Outcome.OUTPUT_UNUSABLE,
+    Outcome.CODER_BLOCKED,
+    Outcome.NO_CHANGE_DECLARED,
+    Outcome.PROGRESS_STALLED,
+    Outcome.PIDS_EXHAUSTED,
+    Outcome.DISK_EXHAUSTED,
 )
 """Ends of a coder job that used its round up; a lost or unanswered job did not."""
+
+JUDGED_AGAIN = (Outcome.PATHS_OUT_OF_SCOPE, Outcome.PATHS_PROTECTED, Outcome.TESTS_LOOSENED)
+"""Diffs that a person may let pass as they are: they wait to be judged again."""
+
+VERDICTS = (
+    Outcome.REVIEW_APPROVED,
+    Outcome.NO_CHANGE_CONFIRMED,
+    Outcome.MUST_FIX_FOUND,
+    Outcome.MUST_FIX_FOUND_TOO_OFTEN,
+)
+"""Reviews that said something."""
+
+DOUBTED = (Outcome.BASELINE_DOUBTED, Outcome.CHECK_DOUBTED, Outcome.GATE_DOUBTED)
+"""Failures that are run once more."""
+
+SETTLED = (
+    Outcome.BASELINE_PASSED,
+    Outcome.BASELINE_FAILED,
+    Outcome.BASELINE_ALREADY_GREEN,
+    Outcome.CHECKS_PASSED,
+    Outcome.CHECK_FAILED,
+    Outcome.CHECKS_FAILED_TOO_OFTEN,
+    Outcome.GATE_PASSED,
+    Outcome.GATE_PASSED_UNAUTHORISED,
+    Outcome.GATE_FAILED,
+    Outcome.GATE_FAILED_TOO_OFTEN,
+)
+"""Outcomes that a set of commands comes to for good."""
 
 
 def absorb(state: TaskState, outcome: Outcome, facts: Facts) -> TaskState:
@@ -59,27 +92,43 @@ def absorb(state: TaskState, outcome: Outcome, facts: Facts) -> TaskState:
 
 def _absorb_job(state: TaskState, outcome: Outcome, end: JobEnd) -> TaskState:
     kind = state.attempt.kind if state.attempt else EffectKind.IMPLEMENT
-    match kind, outcome:
-        case EffectKind.BASELINE, Outcome.BASELINE_PASSED:
-            return state.model_copy(update={"baseline_passed": True})
-        case EffectKind.IMPLEMENT, _ if outcome in ROUND_TAKEN:
-            return _absorb_coder(state, outcome, end)
-        case EffectKind.CHECK, Outcome.CHECKS_PASSED:
-            commands = end.report.commands if end.report else ()
-            return state.model_copy(update={"checked": commands, "failures": ()})
-        case EffectKind.CHECK, Outcome.CHECK_FAILED | Outcome.CHECKS_FAILED_TOO_OFTEN:
-            return state.model_copy(update={"failures": _failures(end, gate=False)})
-        case EffectKind.GATE, Outcome.GATE_PASSED | Outcome.GATE_PASSED_UNAUTHORISED:
-            landing = state.landing.commit if state.landing else None
-            return state.model_copy(update={"gated": landing})
-        case EffectKind.GATE, Outcome.GATE_FAILED | Outcome.GATE_FAILED_TOO_OFTEN:
-            return state.model_copy(update={"failures": _failures(end, gate=True)})
+    if kind is EffectKind.IMPLEMENT:
+        return _absorb_coder(state, outcome, end) if outcome in ROUND_TAKEN else state
+    if kind is EffectKind.COMPARE_TESTS and outcome is Outcome.TESTS_COMPARED:
+        commit = state.candidate.commit if state.candidate else None
+        lines = compared_lines(state.checked, end)
+        return state.model_copy(update={"compared": lines, "compared_commit": commit})
+    return _absorb_commands(state, outcome, end)
+
+
+def _absorb_commands(state: TaskState, outcome: Outcome, end: JobEnd) -> TaskState:
+    """A baseline, check or gate: kept for its second run, or over, with what was flaky."""
+    commands = commands_of(end)
+    if outcome in DOUBTED:
+        return state.model_copy(update={"first_run": commands})
+    if outcome not in SETTLED:
+        return state
+    merged = merge_runs(state.first_run, commands)
+    fresh = tuple(name for name in flaky_names(state.first_run, merged) if name not in state.flaky)
+    update: dict[str, object] = {"first_run": (), "flaky": state.flaky + fresh}
+    match outcome:
+        case Outcome.BASELINE_PASSED:
+            update["baseline_passed"] = True
+        case Outcome.CHECKS_PASSED:
+            update |= {"checked": merged, "failures": ()}
+        case Outcome.CHECK_FAILED | Outcome.CHECKS_FAILED_TOO_OFTEN:
+            update["failures"] = _failures(end, failed_of(commands), gate=False)
+        case Outcome.GATE_PASSED | Outcome.GATE_PASSED_UNAUTHORISED:
+            update["gated"] = state.landing.commit if state.landing else None
+        case Outcome.GATE_FAILED | Outcome.GATE_FAILED_TOO_OFTEN:
+            update["failures"] = _failures(end, failed_of(commands), gate=True)
         case _:
-            return state
+            pass
+    return state.model_copy(update=update)
 
 
-def _failures(end: JobEnd, *, gate: bool) -> tuple[CheckFailure, ...]:
-    return tuple(CheckFailure(gate=gate, folder=end.folder, command=c) for c in failed_commands(end))
+def _failures(end: JobEnd, failed: tuple[CommandEnd, ...], *, gate: bool) -> tuple[CheckFailure, ...]:
+    return tuple(CheckFailure(gate=gate, folder=end.folder, command=command) for command in failed)
 
 
 def _absorb_coder(state: TaskState, outcome: Outcome, end: JobEnd) -> TaskState:
@@ -96,6 +145,8 @@ def _absorb_coder(state: TaskState, outcome: Outcome, end: JobEnd) -> TaskState:
             diff_bytes=tree.diff_bytes,
             diff_sha256=tree.diff_sha256,
         )
+    if outcome is Outcome.NO_CHANGE_DECLARED:
+        update["declared"] = (end.result.summary if end.result else "") or "no change is needed"
     if end.result is not None:
         update["summary"] = end.result.summary or state.summary
         known = {decision.choice for decision in state.decisions}
@@ -108,7 +159,7 @@ def _absorb_coder(state: TaskState, outcome: Outcome, end: JobEnd) -> TaskState:
 def _absorb_candidate(state: TaskState, outcome: Outcome, facts: CandidateFacts) -> TaskState:
     """A new candidate voids what was checked, approved and gated before it."""
     if outcome is not Outcome.CANDIDATE_COMMITTED:
-        keeps_diff = outcome in (Outcome.PATHS_OUT_OF_SCOPE, Outcome.PATHS_PROTECTED)
+        keeps_diff = outcome in JUDGED_AGAIN
         return state if keeps_diff else state.model_copy(update={"pending": None})
     return state.model_copy(
         update={
@@ -119,18 +170,24 @@ def _absorb_candidate(state: TaskState, outcome: Outcome, facts: CandidateFacts)
             "landing": None,
             "gated": None,
             "previous_task_blob": None,
+            "first_run": (),
+            "declared": "",
+            "compared": (),
+            "conflict_commit": None,
         }
     )
 
 
 def _absorb_review(state: TaskState, outcome: Outcome, facts: ReviewFacts) -> TaskState:
     """A verdict ends the review round: its findings are the open ones from now on."""
-    if outcome not in (Outcome.REVIEW_APPROVED, Outcome.MUST_FIX_FOUND, Outcome.MUST_FIX_FOUND_TOO_OFTEN):
+    if outcome not in VERDICTS:
         return state
     counters = state.counters
     return state.model_copy(
         update={
             "findings": _merge_findings(state.findings, facts.findings),
+            "reviewed_commit": state.candidate.commit if state.candidate else None,
+            "declared": state.declared if outcome is Outcome.NO_CHANGE_CONFIRMED else "",
             "counters": counters.model_copy(
                 update={
                     "review_rounds": counters.review_rounds + 1,
@@ -164,6 +221,7 @@ def _absorb_rebase(state: TaskState, facts: RebaseFacts) -> TaskState:
             "seen_tip": facts.onto,
             "landing": facts.landing,
             "gated": None,
+            "first_run": (),
             "base": facts.landing.onto,
             "image": None if has_moved else state.image,
             "candidate": facts.candidate or state.candidate,

@@ -6,7 +6,7 @@ Pure: no I/O.
 from instrument.schema.state import Attempt, Counters, Stop, TaskState
 from instrument.schema.vocabulary import EffectKind, Outcome
 from loop.machine.absorb import absorb
-from loop.machine.details import stop_details
+from loop.machine.details import retry_time, stop_choices, stop_details
 from loop.machine.effects import FOLDER_LABELS, Effect
 from loop.machine.facts import CancelledFacts, Facts
 from loop.machine.judge import StaleFactsError
@@ -73,6 +73,8 @@ def advance(state: TaskState, outcome: Outcome, facts: Facts | None) -> TaskStat
             outcome=outcome,
             details=stop_details(state, outcome, facts),
             folder=state.attempt.folder if state.attempt else None,
+            choices=stop_choices(facts),
+            retry_at_utc=retry_time(facts),
         )
     absorbed = absorb(state, outcome, facts) if facts else state
     return absorbed.model_copy(

@@ -3,10 +3,14 @@
 Pure: no I/O.
 """
 
+from datetime import datetime, timedelta
+
 from instrument.money import show_usd
 from instrument.schema.job import JobEnd
 from instrument.schema.state import TaskState
 from instrument.schema.vocabulary import Outcome
+from loop.machine.budget import money_budget, time_budget_ms
+from loop.machine.checks import commands_of, failed_of
 from loop.machine.facts import (
     BaseFacts,
     CandidateFacts,
@@ -18,20 +22,21 @@ from loop.machine.facts import (
     ReviewFacts,
     SetupFacts,
 )
-from loop.machine.judge import failed_commands, must_fixes
+from loop.machine.judge import must_fixes
 
 MAX_DETAILS = 20
 MAX_DETAIL_CHARS = 300
+MAX_CHOICES = 5
 
 
 def stop_details(state: TaskState, outcome: Outcome, facts: Facts | None) -> tuple[str, ...]:
     """The lines of a brief that are particular to this stop; at most 20 of 300 characters."""
     lines = _lines(state, facts)
     if outcome is Outcome.SPEND_EXHAUSTED:
-        budget = state.terms.budget_microusd or 0
+        budget = money_budget(state) or 0
         lines = (f"budget {show_usd(budget)}, spent {show_usd(state.spend.microusd)} before this", *lines)
     if outcome is Outcome.TIME_EXHAUSTED:
-        minutes = (state.terms.budget_ms or 0) // 60_000
+        minutes = (time_budget_ms(state) or 0) // 60_000
         lines = (f"time budget {minutes} min of job run time", *lines)
     return tuple(line[:MAX_DETAIL_CHARS] for line in lines[:MAX_DETAILS])
 
@@ -64,7 +69,9 @@ def _review_lines(facts: ReviewFacts) -> tuple[str, ...]:
 
 
 def _job_lines(end: JobEnd) -> tuple[str, ...]:
-    lines = [f"{c.name}: {_how(c.exit_code, c.signal, c.timed_out)}: {c.run}" for c in failed_commands(end)]
+    lines = [
+        f"{c.name}: {_how(c.exit_code, c.signal, c.timed_out)}: {c.run}" for c in failed_of(commands_of(end))
+    ]
     if end.report_error:
         lines.append(end.report_error)
     if end.report is not None:
@@ -77,6 +84,8 @@ def _job_lines(end: JobEnd) -> tuple[str, ...]:
         lines.append(f"the agent said: {end.agent.error}")
     if end.result_error:
         lines.append(end.result_error)
+    if end.result is not None and end.result.outcome == "blocked":
+        lines.insert(0, end.result.question or end.result.summary or "the coder is blocked and asks nothing")
     return tuple(lines)
 
 
@@ -85,6 +94,8 @@ def _report_lines(end: JobEnd) -> list[str]:
     if report is None:
         return []
     lines = [report.error] if report.error else []
+    if report.stalled_command:
+        lines.append(f"run {report.stalled_count} times without a change: {report.stalled_command}")
     if report.setup_failed:
         lines.append(f"set-up command failed: {report.setup_failed}")
     lines.append(f"ended: {report.ended}, exit code {report.exit_code}, signal {report.signal}")
@@ -101,3 +112,22 @@ def _how(exit_code: int | None, signal: int | None, timed_out: bool) -> str:  # 
     if timed_out:
         return "timed out"
     return f"signal {signal}" if signal else f"exit code {exit_code}"
+
+
+def stop_choices(facts: Facts | None) -> tuple[str, ...]:
+    """The answers that a blocked coder offers; at most five, each a line."""
+    if not isinstance(facts, JobFacts) or facts.end.result is None:
+        return ()
+    if facts.end.result.outcome != "blocked":
+        return ()
+    return tuple(choice[:MAX_DETAIL_CHARS] for choice in facts.end.result.choices[:MAX_CHOICES])
+
+
+def retry_time(facts: Facts | None) -> datetime | None:
+    """When the provider said that its limit resets; none where it did not say."""
+    if not isinstance(facts, JobFacts | ReviewFacts) or not facts.end.ledger.calls:
+        return None
+    last = facts.end.ledger.calls[-1]
+    if last.has_succeeded or last.retry_after_s is None:
+        return None
+    return last.started_utc + timedelta(milliseconds=last.duration_ms, seconds=last.retry_after_s)

@@ -38,6 +38,8 @@ class CommandsEffect(EffectBase):
     commit: str
     image: str
     deadline_ms: NonNegativeInt
+    only: tuple[str, ...] = ()
+    """Names of the checks to run once more; empty: all of them."""
 
 
 class Baseline(CommandsEffect):
@@ -50,6 +52,13 @@ class Check(CommandsEffect):
     """Run the task's checks on the candidate."""
 
     kind: Literal[EffectKind.CHECK] = EffectKind.CHECK
+
+
+class CompareTests(CommandsEffect):
+    """Run the checks on the candidate with the base's test files restored."""
+
+    kind: Literal[EffectKind.COMPARE_TESTS] = EffectKind.COMPARE_TESTS
+    base: str
 
 
 class Gate(CommandsEffect):
@@ -111,7 +120,17 @@ class Merge(EffectBase):
 
 
 Effect = Annotated[
-    FindBase | SetUp | Baseline | Implement | CommitCandidate | Check | Review | Rebase | Gate | Merge,
+    FindBase
+    | SetUp
+    | Baseline
+    | Implement
+    | CommitCandidate
+    | Check
+    | CompareTests
+    | Review
+    | Rebase
+    | Gate
+    | Merge,
     Field(discriminator="kind"),
 ]
 EFFECT: TypeAdapter[Effect] = TypeAdapter(Effect)
@@ -121,6 +140,7 @@ ROLES: dict[EffectKind, Role] = {
     EffectKind.BASELINE: Role.CHECK,
     EffectKind.IMPLEMENT: Role.CODER,
     EffectKind.CHECK: Role.CHECK,
+    EffectKind.COMPARE_TESTS: Role.CHECK,
     EffectKind.REVIEW: Role.REVIEWER,
     EffectKind.GATE: Role.GATE,
 }
@@ -131,6 +151,7 @@ FOLDER_LABELS: dict[EffectKind, str] = {
     EffectKind.BASELINE: "baseline",
     EffectKind.IMPLEMENT: "coder",
     EffectKind.CHECK: "check",
+    EffectKind.COMPARE_TESTS: "compare",
     EffectKind.REVIEW: "reviewer",
     EffectKind.GATE: "gate",
 }

@@ -70,6 +70,10 @@ class CandidateProblem(StrEnum):
     NESTED = "nested"
     UNPROVEN = "unproven"
     EMPTY = "empty"
+    WEAKENED = "weakened"
+    SECRET = "secret"  # noqa: S105 - a problem's name
+    SUBMODULE = "submodule"
+    FILTER = "filter"
 
 
 class CandidateFacts(FactsBase):

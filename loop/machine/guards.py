@@ -10,6 +10,7 @@ from instrument.schema.job import JobEnd
 from instrument.schema.ledger import ModelCall
 from instrument.schema.state import TaskState
 from instrument.schema.vocabulary import Ended, Outcome, RuntimeName
+from loop.machine.budget import caps_of, time_left_ms
 
 Guard = Callable[[TaskState, JobEnd], Outcome | None]
 """The state is the one after the job's cost was added."""
@@ -26,7 +27,7 @@ def interrupted(state: TaskState, end: JobEnd) -> Outcome | None:
     is_lost = end.container.lost or end.container.sidecar_lost or _is_killed_from_outside(end)
     if not is_lost and not (end.report and end.report.ended is Ended.SIDECAR_MISSING):
         return None
-    if state.counters.interruptions >= state.terms.caps.interruptions:
+    if state.counters.interruptions >= caps_of(state).interruptions:
         return Outcome.JOB_INTERRUPTED_TOO_OFTEN
     return Outcome.JOB_INTERRUPTED
 
@@ -49,7 +50,7 @@ def deadline_passed(state: TaskState, end: JobEnd) -> Outcome | None:
     """Time ended the job: the task's own budget, or one job's limit."""
     if not end.container.backstop and not (end.report and end.report.ended is Ended.DEADLINE):
         return None
-    left_ms = None if state.terms.budget_ms is None else state.terms.budget_ms - state.spend.job_ms
+    left_ms = time_left_ms(state)
     if left_ms is not None and left_ms <= state.terms.reserve_ms:
         return Outcome.TIME_EXHAUSTED
     return Outcome.DEADLINE_PASSED
@@ -118,7 +119,24 @@ def model_not_called(_: TaskState, end: JobEnd) -> Outcome | None:
 
 def disk_exhausted(_: TaskState, end: JobEnd) -> Outcome | None:
     """The job wrote more than it may."""
-    return Outcome.AGENT_CRASHED if end.report and end.report.ended is Ended.DISK else None
+    return Outcome.DISK_EXHAUSTED if end.report and end.report.ended is Ended.DISK else None
+
+
+def pids_exhausted(_: TaskState, end: JobEnd) -> Outcome | None:
+    """The limit on processes refused one; what failed for that is no fault of the work."""
+    return Outcome.PIDS_EXHAUSTED if end.report and end.report.pids_refused else None
+
+
+def progress_stalled(_: TaskState, end: JobEnd) -> Outcome | None:
+    """The agent ran the same command again and again without changing a file."""
+    return Outcome.PROGRESS_STALLED if end.report and end.report.ended is Ended.NO_PROGRESS else None
+
+
+def coder_blocked(_: TaskState, end: JobEnd) -> Outcome | None:
+    """The coder asks a person; it may, once it finished, whatever it left in the tree."""
+    has_finished = end.agent is not None and end.agent.finished
+    is_asking = end.result is not None and end.result.outcome == "blocked"
+    return Outcome.CODER_BLOCKED if has_finished and is_asking else None
 
 
 def repository_nested(_: TaskState, end: JobEnd) -> Outcome | None:
@@ -139,13 +157,15 @@ def tree_missing(_: TaskState, end: JobEnd) -> Outcome | None:
     return Outcome.OUTPUT_UNUSABLE if tree is None or tree.tree is None else None
 
 
-def tree_unchanged(_: TaskState, end: JobEnd) -> Outcome | None:
-    """Nothing was changed: a crash where the agent did not finish, else simply nothing done."""
+def tree_unchanged(state: TaskState, end: JobEnd) -> Outcome | None:
+    """Nothing was changed: a crash, a claim that the base is right already, or simply nothing done."""
     tree = end.report.tree if end.report else None
     if tree is None or tree.tree != tree.base_tree:
         return None
-    has_finished = end.agent is not None and end.agent.finished
-    return Outcome.NOTHING_CHANGED if has_finished else Outcome.AGENT_CRASHED
+    if end.agent is None or not end.agent.finished:
+        return Outcome.AGENT_CRASHED
+    is_claim = end.result is not None and end.result.outcome == "no_change_needed"
+    return Outcome.NO_CHANGE_DECLARED if is_claim and state.candidate is None else Outcome.NOTHING_CHANGED
 
 
 CODER_GUARDS: tuple[Guard, ...] = (
@@ -157,9 +177,12 @@ CODER_GUARDS: tuple[Guard, ...] = (
     price_unknown,
     spend_exhausted,
     first_call_missing,
+    disk_exhausted,
+    pids_exhausted,
+    progress_stalled,
     provider_failed,
     model_not_called,
-    disk_exhausted,
+    coder_blocked,
     repository_nested,
     patch_oversized,
     tree_missing,
@@ -174,15 +197,19 @@ REVIEWER_GUARDS: tuple[Guard, ...] = (
     price_unknown,
     spend_exhausted,
     first_call_missing,
+    disk_exhausted,
+    pids_exhausted,
+    progress_stalled,
     provider_failed,
     model_not_called,
-    disk_exhausted,
 )
 COMMANDS_GUARDS: tuple[Guard, ...] = (
     interrupted,
     memory_exhausted,
     deadline_passed,
     output_unusable,
+    disk_exhausted,
+    pids_exhausted,
 )
 
 

@@ -3,10 +3,11 @@
 Pure: no I/O.
 """
 
-from instrument.schema.job import CommandEnd, JobEnd
-from instrument.schema.state import Finding, TaskState, Terms
+from instrument.schema.job import JobEnd
+from instrument.schema.state import Finding, TaskState
 from instrument.schema.vocabulary import EffectKind, Outcome, Severity, Stage
-from loop.machine.budget import is_money_gone, is_time_gone
+from loop.machine.budget import caps_of, is_money_gone, is_time_gone
+from loop.machine.checks import judge_baseline, judge_check, judge_gate
 from loop.machine.facts import (
     BaseFacts,
     CandidateFacts,
@@ -33,6 +34,10 @@ CANDIDATE_OUTCOMES: dict[CandidateProblem, Outcome] = {
     CandidateProblem.NESTED: Outcome.REPOSITORY_NESTED,
     CandidateProblem.UNPROVEN: Outcome.PATCH_UNPROVEN,
     CandidateProblem.EMPTY: Outcome.NOTHING_CHANGED,
+    CandidateProblem.WEAKENED: Outcome.TESTS_LOOSENED,
+    CandidateProblem.SECRET: Outcome.SECRET_DETECTED,
+    CandidateProblem.SUBMODULE: Outcome.SUBMODULE_TOUCHED,
+    CandidateProblem.FILTER: Outcome.FILTER_UNSUPPORTED,
 }
 
 PROVIDER_OUTCOMES: dict[str, Outcome] = {
@@ -81,7 +86,7 @@ def forestall(state: TaskState) -> Outcome | None:
         return None
     if is_time_gone(state, for_coder=is_coder):
         return Outcome.TIME_EXHAUSTED
-    if (is_coder or is_reviewer) and is_money_gone(state):
+    if (is_coder or is_reviewer) and is_money_gone(state, for_coder=is_coder):
         return Outcome.SPEND_EXHAUSTED
     return None
 
@@ -99,46 +104,15 @@ def _judge_job(state: TaskState, kind: EffectKind, end: JobEnd) -> Outcome:
     fault = first_match(COMMANDS_GUARDS, state, end)
     if fault is not None:
         return fault
-    failed = failed_commands(end)
-    if kind is EffectKind.BASELINE:
-        return judge_baseline(state.terms, end)
-    if kind is EffectKind.GATE:
-        return _judge_gate(state, failed)
-    if not failed:
-        return Outcome.CHECKS_PASSED
-    if state.counters.check_failures >= state.terms.caps.check:
-        return Outcome.CHECKS_FAILED_TOO_OFTEN
-    return Outcome.CHECK_FAILED
-
-
-def failed_commands(end: JobEnd) -> tuple[CommandEnd, ...]:
-    """The commands that did not pass, in order; a failed set-up on the actual tree is one of them."""
-    if end.report is None:
-        return ()
-    failed = tuple(command for command in end.report.commands if not command.has_passed)
-    if end.report.setup_failed is not None and not failed:
-        name = end.report.setup_failed
-        return (CommandEnd(name=name, run=name, exit_code=None, output="out/commands"),)
-    return failed
-
-
-def judge_baseline(terms: Terms, end: JobEnd) -> Outcome:
-    """Hold a baseline's commands, all of them run, against what the task turns green."""
-    if end.report is not None and end.report.setup_failed is not None:
-        return Outcome.SETUP_FAILED
-    expected = set(terms.turns_green)
-    red = {command.name for command in failed_commands(end)}
-    if red - expected:
-        return Outcome.BASELINE_FAILED
-    return Outcome.BASELINE_ALREADY_GREEN if expected - red else Outcome.BASELINE_PASSED
-
-
-def _judge_gate(state: TaskState, failed: tuple[CommandEnd, ...]) -> Outcome:
-    if not failed:
-        return Outcome.GATE_PASSED if state.authorised else Outcome.GATE_PASSED_UNAUTHORISED
-    if state.counters.gate_failures >= state.terms.caps.gate:
-        return Outcome.GATE_FAILED_TOO_OFTEN
-    return Outcome.GATE_FAILED
+    match kind:
+        case EffectKind.BASELINE:
+            return judge_baseline(state, end)
+        case EffectKind.GATE:
+            return judge_gate(state, end)
+        case EffectKind.COMPARE_TESTS:
+            return Outcome.TESTS_COMPARED
+        case _:
+            return judge_check(state, end)
 
 
 def _judge_review(state: TaskState, facts: ReviewFacts) -> Outcome:
@@ -149,8 +123,8 @@ def _judge_review(state: TaskState, facts: ReviewFacts) -> Outcome:
     if facts.fault is not None:
         return _judge_missing_verdict(state, facts.end)
     if not must_fixes(facts.findings):
-        return Outcome.REVIEW_APPROVED
-    if state.counters.review_rounds + 1 >= state.terms.caps.review:
+        return Outcome.NO_CHANGE_CONFIRMED if state.declared else Outcome.REVIEW_APPROVED
+    if state.counters.review_rounds + 1 >= caps_of(state).review:
         return Outcome.MUST_FIX_FOUND_TOO_OFTEN
     return Outcome.MUST_FIX_FOUND
 
@@ -173,6 +147,6 @@ def _judge_merge(state: TaskState, facts: MergeFacts) -> Outcome:
         return Outcome.MERGED
     if facts.result == "refused":
         return Outcome.PUSH_REFUSED
-    if state.counters.main_moves >= state.terms.caps.main_moved:
+    if state.counters.main_moves >= caps_of(state).main_moved:
         return Outcome.MAIN_MOVED_TOO_OFTEN
     return Outcome.MAIN_MOVED

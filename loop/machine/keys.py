@@ -43,7 +43,8 @@ def prompt_inputs(state: TaskState) -> str:
     parts += [ruling.digest for ruling in state.rulings]
     models = (*state.failures, *state.findings, *state.decisions, *state.checked)
     parts += [json.dumps(model.model_dump(mode="json")) for model in models]  # escapes lone surrogates
-    parts += state.could_not_verify
+    parts += (*state.could_not_verify, state.declared, *state.compared, *state.flaky, *state.allowed)
+    parts.append(state.conflict_commit or "")
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 

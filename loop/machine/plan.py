@@ -6,10 +6,12 @@ Pure: no I/O.
 from instrument.schema.state import Candidate, Landing, TaskState
 from instrument.schema.vocabulary import EffectKind, Stage
 from loop.machine.budget import agent_deadline_ms, commands_deadline_ms, money_left
+from loop.machine.checks import names_again
 from loop.machine.effects import (
     Baseline,
     Check,
     CommitCandidate,
+    CompareTests,
     Effect,
     FindBase,
     Gate,
@@ -69,6 +71,7 @@ def _plan_ready(state: TaskState) -> Effect:
         commit=state.base,
         image=state.image,
         deadline_ms=commands_deadline_ms(state),
+        only=names_again(state.first_run, but=state.terms.turns_green),
     )
 
 
@@ -90,7 +93,7 @@ def _plan_implement(state: TaskState) -> Effect:
         image=image,
         agent=state.terms.coder,
         deadline_ms=agent_deadline_ms(state),
-        budget_microusd=money_left(state),
+        budget_microusd=money_left(state, for_coder=True),
     )
 
 
@@ -102,24 +105,46 @@ def _plan_check(state: TaskState) -> Effect:
         commit=candidate.commit,
         image=image,
         deadline_ms=commands_deadline_ms(state),
+        only=names_again(state.first_run),
     )
 
 
 def _plan_review(state: TaskState) -> Effect:
+    if state.declared:
+        return _plan_claim_review(state)
     candidate = _candidate(state)
     if state.image is None:  # an edit came before the image of a moved base was there
         return SetUp(key=effect_key(state, EffectKind.SET_UP, candidate.base), base=candidate.base)
     image = state.image
-    key = effect_key(state, EffectKind.REVIEW, candidate.commit, image, prompt_inputs(state))
+    if candidate.changes_tests and state.compared_commit != candidate.commit:
+        return CompareTests(
+            key=effect_key(state, EffectKind.COMPARE_TESTS, candidate.commit, image),
+            round=state.counters.coder_rounds,
+            commit=candidate.commit,
+            image=image,
+            deadline_ms=commands_deadline_ms(state),
+            base=candidate.base,
+        )
+    return _review_of(state, start=candidate.commit, base=candidate.base, image=image)
+
+
+def _plan_claim_review(state: TaskState) -> Effect:
+    """A review of the base itself, which the coder says needs no change."""
+    base = _base(state)
+    return _review_of(state, start=base, base=base, image=_image(state))
+
+
+def _review_of(state: TaskState, *, start: str, base: str, image: str) -> Review:
+    key = effect_key(state, EffectKind.REVIEW, start, image, prompt_inputs(state))
     return Review(
         key=key,
         round=state.counters.review_rounds + 1,
-        start=candidate.commit,
+        start=start,
         image=image,
         agent=state.terms.reviewer,
         deadline_ms=commands_deadline_ms(state),
         budget_microusd=money_left(state),
-        base=candidate.base,
+        base=base,
         token=review_token(state, key),
     )
 
@@ -134,6 +159,7 @@ def _plan_gate(state: TaskState) -> Effect:
         commit=landing.commit,
         image=state.image,
         deadline_ms=commands_deadline_ms(state),
+        only=names_again(state.first_run, but=state.terms.turns_green),
     )
 
 

@@ -10,7 +10,7 @@ from instrument.schema.state import Counters, Finding, Ruling, Stop, TaskState
 from instrument.schema.vocabulary import Severity, Stage, StopReason
 from loop.machine.stops import STOPS
 
-How = Literal["rerun", "ruling", "auto_merge", "task_edited"]
+How = Literal["rerun", "ruling", "auto_merge", "task_edited", "grant", "allow"]
 
 APPROVED_STAGES = (Stage.REBASE, Stage.GATE, Stage.MERGE)
 """Where work stands on an approval, which an edit of the task voids: it was given for another text."""
@@ -18,18 +18,34 @@ WAITS_FOR_MAIN = (StopReason.READY_TO_MERGE, StopReason.MERGE_CONFLICT, StopReas
 """Stops on an approval that a new commit on the branch may lift: a rerun rebases onto it."""
 
 
-def resume(state: TaskState, how: How, *, main_has_moved: bool = False) -> TaskState | None:
+GRANTED = {
+    "check": "check",
+    "review": "review",
+    "gate": "gate",
+    "main_moved": "main_moved",
+    "interruptions": "interruptions",
+    "usd": "budget_microusd",
+    "minutes": "budget_ms",
+}
+"""Counters of `--grant` and the field of `Grants` that each sets."""
+
+
+def resume(
+    state: TaskState, how: How, *, main_has_moved: bool = False, counter: str | None = None
+) -> TaskState | None:
     """The state that goes on from a stop; none where this act leads nowhere from this stop.
 
     Args:
         state: A stopped task.
         how: What the person did.
         main_has_moved: The branch's tip is no longer the landing commit's parent, or the base.
+        counter: What a grant is of, such as `check` or `usd`.
     """
+    state = state if how == "rerun" else unpark(state)
     stop = state.stop
     if state.stage is not Stage.STOPPED or stop is None:
         return None
-    target = _target(stop, how, main_has_moved=main_has_moved)
+    target = _target(stop, how, main_has_moved=main_has_moved, counter=counter)
     if target is None:
         return None
     stage = stop.stage if target is Stage.STOPPED else target
@@ -41,12 +57,13 @@ def resume(state: TaskState, how: How, *, main_has_moved: bool = False) -> TaskS
             "stage": stage,
             "stop": None,
             "counters": _forgive(state.counters, stop),
+            "first_run": (),
         }
     )
-    return _forget(moved) if stage is Stage.READY else moved
+    return _forget(moved, stop) if stage is Stage.READY else moved
 
 
-def _target(stop: Stop, how: How, *, main_has_moved: bool) -> Stage | None:
+def _target(stop: Stop, how: How, *, main_has_moved: bool, counter: str | None) -> Stage | None:
     row = STOPS[stop.reason]
     match how:
         case "auto_merge":
@@ -61,6 +78,10 @@ def _target(stop: Stop, how: How, *, main_has_moved: bool) -> Stage | None:
             return row.ruling
         case "task_edited":
             return row.edit
+        case "grant":
+            return row.granted if counter in row.grants else None
+        case "allow":
+            return Stage.STOPPED if row.allow else None
 
 
 def _forgive(counters: Counters, stop: Stop) -> Counters:
@@ -78,25 +99,66 @@ def _forgive(counters: Counters, stop: Stop) -> Counters:
     )
 
 
-def _forget(state: TaskState) -> TaskState:
-    """From `ready` on everything is found anew, so that a mended factory.toml is read."""
+def _forget(state: TaskState, stop: Stop) -> TaskState:
+    """From `ready` on everything is found anew, so that a mended factory.toml is read.
+
+    After a conflict the coder is shown its old change, to make it again on what is there now.
+    """
+    conflict = (
+        state.candidate.commit if stop.reason is StopReason.MERGE_CONFLICT and state.candidate else None
+    )
     update: dict[str, object] = {"base": None, "image": None, "baseline_passed": False, "candidate": None}
-    update |= {"landing": None, "gated": None, "failures": (), "checked": ()}
+    update |= {"landing": None, "gated": None, "failures": (), "checked": (), "declared": ""}
+    update |= {"compared": (), "conflict_commit": conflict}
     return state.model_copy(update=update)
 
 
-def record_ruling(state: TaskState, text: str) -> TaskState:
-    """The state with a ruling that answers its stop; at `review_exhausted` it closes the open must-fixes.
+def park(state: TaskState, why: str) -> TaskState:
+    """The stopped task put aside: reruns print the brief until a person answers what it waited for."""
+    stop = state.parked or state.stop
+    if stop is None:
+        raise ValueError("only a stopped task can be parked")
+    parked = stop.model_copy(update={"reason": StopReason.PARKED, "details": (why,), "choices": ()})
+    return state.model_copy(update={"seq": state.seq + 1, "stop": parked, "parked": stop})
 
-    Elsewhere it was not about them: closed, they would land unrepaired.
+
+def unpark(state: TaskState) -> TaskState:
+    """The task at the stop that it was parked at; one that is not parked is left as it is."""
+    if state.parked is None:
+        return state
+    return state.model_copy(update={"stop": state.parked, "parked": None})
+
+
+def grant(state: TaskState, counter: str, value: int) -> TaskState:
+    """The state with a cap set: a count, micro-dollars for `usd`, milliseconds for `minutes`."""
+    name = GRANTED[counter]
+    counters = state.counters.model_copy(update={"interventions": state.counters.interventions + 1})
+    grants = state.grants.model_copy(update={name: value})
+    return state.model_copy(update={"grants": grants, "counters": counters})
+
+
+def allow(state: TaskState, glob: str) -> TaskState:
+    """The state with one more glob that the task may touch, protected or not."""
+    counters = state.counters.model_copy(update={"interventions": state.counters.interventions + 1})
+    return state.model_copy(update={"allowed": (*state.allowed, glob), "counters": counters})
+
+
+def record_ruling(state: TaskState, text: str, *, finding: str | None = None) -> TaskState:
+    """The state with a ruling that answers its stop, and what it rules on closed.
+
+    With `finding` that one; else, at `review_exhausted`, all open must-fixes. At other stops a
+    ruling was not about them: closed, they would land unrepaired.
     """
+    state = unpark(state)
     if state.stop is None:
         raise ValueError("only a stopped task takes a ruling")
     digest = ruling_digest(text)
     ruling = Ruling(stop=state.stop.reason, digest=digest, text=text)
     counters = state.counters
     findings = state.findings
-    if state.stop.reason is StopReason.REVIEW_EXHAUSTED:
+    if finding is not None:
+        findings = tuple(f.model_copy(update={"closed": f.closed or f.id == finding}) for f in findings)
+    elif state.stop.reason is StopReason.REVIEW_EXHAUSTED:
         findings = tuple(_close(f, counters.review_rounds) for f in findings)
     return state.model_copy(
         update={

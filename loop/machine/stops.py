@@ -20,6 +20,12 @@ class StopRow:
     """Where a ruling leads; none: a ruling cannot help, it is exit 2."""
     edit: Stage | None = Stage.STOPPED
     """Where an edit of the task file leads; `STOPPED` means where it stood."""
+    grants: tuple[str, ...] = ()
+    """Counters of `--grant` that lift this stop."""
+    granted: Stage | None = None
+    """Where such a grant leads; `STOPPED` means where it stood."""
+    allow: bool = False
+    """Whether `--allow GLOB` lets the same diff be judged again."""
 
 
 _AGAIN = Stage.STOPPED
@@ -46,12 +52,14 @@ STOPS: dict[StopReason, StopRow] = {
         edit=_S.IMPLEMENT,
     ),
     _R.OUT_OF_SCOPE: StopRow(
-        "You: widen `files:` in the task if the paths belong to it, or rule that they be left alone.",
+        "You: --allow the paths (or widen `files:`) if they belong to it, or rule that they be left alone.",
         ruling=_S.IMPLEMENT,
+        allow=True,
     ),
     _R.PROTECTED_PATH: StopRow(
-        "You: add the paths to `allow:` in the task if they may change, or rule that they be left alone.",
+        "You: --allow the paths (or add them to `allow:`) if they may change, or rule that they stay.",
         ruling=_S.IMPLEMENT,
+        allow=True,
     ),
     _R.NESTED_REPO: StopRow(
         "You: the tree holds a repository of its own; rule how to do without, or ignore its folder.",
@@ -74,14 +82,18 @@ STOPS: dict[StopReason, StopRow] = {
         ruling=_AGAIN,
     ),
     _R.CHECKS_EXHAUSTED: StopRow(
-        "You: read the failed checks; rule what to do for one more repair, or edit the task.",
+        "You: read the failed checks; grant more repairs, rule what to do for one more, or edit the task.",
         ruling=_S.IMPLEMENT,
         edit=_S.IMPLEMENT,
+        grants=("check",),
+        granted=_S.IMPLEMENT,
     ),
     _R.REVIEW_EXHAUSTED: StopRow(
-        "You: decide the open must-fixes; a ruling settles them and goes to one more review.",
+        "You: decide the open must-fixes: a ruling settles them and goes to one more review; or grant more.",
         ruling=_S.REVIEW,
         edit=_S.IMPLEMENT,
+        grants=("review",),
+        granted=_S.IMPLEMENT,
     ),
     _R.REVIEW_UNREADABLE: StopRow(
         "You: the reviewer gave no verdict twice; read its folder, then rule to ask once more.",
@@ -89,12 +101,14 @@ STOPS: dict[StopReason, StopRow] = {
         edit=_S.REVIEW,
     ),
     _R.GATE_EXHAUSTED: StopRow(
-        "You: read the failed gate; rule what to do for one more repair, or edit the task.",
+        "You: read the failed gate; grant more repairs, rule what to do for one more, or edit the task.",
         ruling=_S.IMPLEMENT,
         edit=_S.IMPLEMENT,
+        grants=("gate",),
+        granted=_S.IMPLEMENT,
     ),
     _R.MERGE_CONFLICT: StopRow(
-        "You: main and the task change the same lines; a ruling begins again on the new main, or --restart.",
+        "You: main and the task change the same lines; a ruling has the change made again on the new main.",
         ruling=_S.READY,
         edit=_S.READY,
     ),
@@ -102,13 +116,23 @@ STOPS: dict[StopReason, StopRow] = {
         "You: main moved at every try; run again when it is calmer.",
         rerun=_S.REBASE,
         edit=_S.REBASE,
+        grants=("main_moved",),
+        granted=_S.REBASE,
     ),
     _R.PUSH_REJECTED: StopRow(
         "You: the push or the local branch was refused as named; mend that and run again.",
         rerun=_AGAIN,
     ),
-    _R.SPEND_BUDGET: StopRow("You: raise budget_usd in the task file, commit it, and run again."),
-    _R.TIME_BUDGET: StopRow("You: raise budget_min in the task file, commit it, and run again."),
+    _R.SPEND_BUDGET: StopRow(
+        "You: grant usd, or raise budget_usd in the task file, commit it and run again.",
+        grants=("usd",),
+        granted=_AGAIN,
+    ),
+    _R.TIME_BUDGET: StopRow(
+        "You: grant minutes, or raise budget_min in the task file, commit it and run again.",
+        grants=("minutes",),
+        granted=_AGAIN,
+    ),
     _R.UNKNOWN_PRICE: StopRow(
         "You: give the named model a price (proxy/aliases.toml) or choose another model; run again.",
         rerun=_AGAIN,
@@ -137,11 +161,54 @@ STOPS: dict[StopReason, StopRow] = {
     _R.INTERRUPTED_TOO_OFTEN: StopRow(
         "You: the machine lost the job again and again; see why containers die, then run again.",
         rerun=_AGAIN,
+        grants=("interruptions",),
+        granted=_AGAIN,
     ),
     _R.RUNNER_UNAVAILABLE: StopRow("You: bring the Docker Engine back, then run again.", rerun=_AGAIN),
     _R.IMAGE_UNFIT: StopRow(
         "You: the image or a set-up command failed; mend factory.toml or the base image, then run again.",
         rerun=_AGAIN,
+    ),
+    _R.BLOCKED: StopRow(
+        "You: the coder asks; answer with a ruling, or edit the task.",
+        ruling=_S.IMPLEMENT,
+        edit=_S.IMPLEMENT,
+    ),
+    _R.TESTS_WEAKENED: StopRow(
+        "You: the diff deletes or skips the named tests; rule that they stay, or allow it in the task "
+        "(allow_weaker_tests).",
+        ruling=_S.IMPLEMENT,
+    ),
+    _R.SECRET_FOUND: StopRow(
+        "You: an added line looks like a secret, see path and line; nothing was committed. "
+        "Revoke it if it is real; rule what the coder should do instead.",
+        ruling=_S.IMPLEMENT,
+        edit=_S.IMPLEMENT,
+    ),
+    _R.NO_PROGRESS: StopRow(
+        "You: the agent ran one command again and again without changing a file; rule how to go on.",
+        ruling=_AGAIN,
+    ),
+    _R.PIDS_LIMIT: StopRow(
+        "You: the job ran out of processes; rule how to use fewer, or raise [limits] pids and --restart.",
+        ruling=_AGAIN,
+    ),
+    _R.DISK_FULL: StopRow(
+        "You: the job wrote more than it may; rule how to write less, or raise [limits] disk and --restart.",
+        ruling=_AGAIN,
+    ),
+    _R.SUBMODULE_CHANGED: StopRow(
+        "You: the diff changes a submodule, which cannot travel; rule that it stays, or change it yourself.",
+        ruling=_S.IMPLEMENT,
+        edit=_S.IMPLEMENT,
+    ),
+    _R.UNSUPPORTED_FILTER: StopRow(
+        "You: the named paths go through a filter (LFS, say), which does not run here; rule that they stay.",
+        ruling=_S.IMPLEMENT,
+        edit=_S.IMPLEMENT,
+    ),
+    _R.PARKED: StopRow(
+        "You: the task is parked; answer what it waited for (ruling, grant, allow, edit) to take it up.",
     ),
     _R.STATE_CORRUPT: StopRow(
         "You: state.json cannot be read; nothing was changed. Restore it, or begin again with --restart.",

@@ -12,8 +12,18 @@ from instrument.schema.vocabulary import Role, RuntimeName
 from jobs.order import AgentWork, Command, Identity, JobOrder, Limits, ProxyOrder, SetupOrder
 from loop.atomic import PRIVATE_FOLDER
 from loop.config import Config
-from loop.machine.effects import AgentEffect, Baseline, CommandsEffect, Gate, Implement, Review, SetUp
+from loop.machine.effects import (
+    AgentEffect,
+    Baseline,
+    CommandsEffect,
+    CompareTests,
+    Gate,
+    Implement,
+    Review,
+    SetUp,
+)
 from loop.problems import Problem, Problems
+from loop.shell.comparison import with_base_tests
 from loop.shell.context import Context
 from loop.shell.papers import Papers
 from loop.taskfile import Task
@@ -70,14 +80,17 @@ def setup_order(context: Context, state: TaskState, effect: SetUp, papers: Paper
 
 
 def commands_order(context: Context, state: TaskState, effect: CommandsEffect, papers: Papers) -> JobOrder:
-    """A baseline, check or gate job."""
+    """A baseline, check, comparison or gate job."""
     role = Role.GATE if isinstance(effect, Gate) else Role.CHECK
+    commit = effect.commit
+    if isinstance(effect, CompareTests):
+        commit = with_base_tests(context, state.task_id, effect, papers.config)
     return JobOrder(
         identity=identity_of(state, effect.key),
         role=role,
         image=effect.image,
-        commit=effect.commit,
-        pack=_pack(context, effect.commit),
+        commit=commit,
+        pack=_pack(context, commit),
         folder=_folder(context, state),
         limits=_limits(papers.config, effect.deadline_ms),
         always=papers.config.always,
@@ -87,14 +100,15 @@ def commands_order(context: Context, state: TaskState, effect: CommandsEffect, p
 
 
 def commands_of(effect: CommandsEffect, task: Task, config: Config) -> tuple[Command, ...]:
-    """Which commands the effect runs, in order."""
+    """Which commands the effect runs, in order; a second run only those that failed."""
     match effect:
         case Baseline():
-            return baseline_checks(task, config)
+            commands = baseline_checks(task, config)
         case Gate():
-            return gate_checks(task, config)
+            commands = gate_checks(task, config)
         case _:
-            return fast_checks(task, config)
+            commands = fast_checks(task, config)
+    return tuple(command for command in commands if not effect.only or command.name in effect.only)
 
 
 def agent_order(

@@ -11,10 +11,12 @@ from instrument.schema.vocabulary import Outcome
 from jobs.errors import ImageUnfitError, JobsError
 from jobs.order import JobOrder
 from loop.git.errors import GitError
+from loop.machine.checks import judge_baseline
 from loop.machine.effects import (
     Baseline,
     Check,
     CommitCandidate,
+    CompareTests,
     Effect,
     FindBase,
     Gate,
@@ -26,7 +28,6 @@ from loop.machine.effects import (
 )
 from loop.machine.facts import CancelledFacts, EngineFacts, Facts, JobFacts, SetupFacts
 from loop.machine.guards import is_clean
-from loop.machine.judge import judge_baseline
 from loop.problems import Problems
 from loop.shell.base import find_base
 from loop.shell.baselines import find_baseline, keep_baseline
@@ -36,6 +37,8 @@ from loop.shell.orders import agent_order, commands_order, packs_folder, setup_o
 from loop.shell.papers import papers_of
 from loop.shell.reviews import review_facts
 from loop.shell.telling import tell_coder, tell_reviewer
+
+JobEffect = Baseline | Check | CompareTests | Gate | Implement | Review
 
 
 class Shell:
@@ -54,7 +57,7 @@ class Shell:
     def cancel(self, state: TaskState, effect: Effect, signal: int) -> CancelledFacts:
         """End the job's pod and collect what it cost; a git effect has nothing to end."""
         end: JobEnd | None = None
-        if isinstance(effect, Baseline | Check | Gate | Implement | Review):
+        if isinstance(effect, Baseline | Check | CompareTests | Gate | Implement | Review):
             try:
                 end = self._context.jobs.cancel(self._order(state, effect))
             except JobsError:
@@ -87,22 +90,23 @@ class Shell:
                 return review_facts(context, state, effect, papers_of(context, state, effect.base), end)
             case Baseline():
                 return self._baseline(state, effect, resumed=resumed)
-            case Check() | Gate() | Implement():
+            case Check() | CompareTests() | Gate() | Implement():
                 return JobFacts(
                     key=effect.key, end=context.jobs.run(self._order(state, effect), resumed=resumed)
                 )
 
     def _baseline(self, state: TaskState, effect: Baseline, *, resumed: bool) -> JobFacts:
         order = self._order(state, effect)
-        kept = None if resumed else find_baseline(self._context, order)
+        is_second = bool(state.first_run)
+        kept = None if resumed or is_second else find_baseline(self._context, order)
         if kept is not None:
             return JobFacts(key=effect.key, end=kept)
         end = self._context.jobs.run(order, resumed=resumed)
-        if is_clean(end) and judge_baseline(state.terms, end) is Outcome.BASELINE_PASSED:
+        if not is_second and is_clean(end) and judge_baseline(state, end) is Outcome.BASELINE_PASSED:
             keep_baseline(self._context, order, end)
         return JobFacts(key=effect.key, end=end)
 
-    def _order(self, state: TaskState, effect: Baseline | Check | Gate | Implement | Review) -> JobOrder:
+    def _order(self, state: TaskState, effect: JobEffect) -> JobOrder:
         context = self._context
         papers = papers_of(context, state, _base_of(state))
         match effect:
