@@ -13,7 +13,7 @@ from typing import IO
 
 from jobs.order import Command, JobOrder
 from jobs.pod import JOB_FOLDER, MARKER, SOCKET
-from jobs.runtimes.protocol import AgentCommand
+from jobs.runtimes.protocol import AgentCommand, ShellCalls
 from jobs.runtimes.table import RUNTIMES
 
 SPOOL_BYTES = 16 * 1024 * 1024
@@ -47,6 +47,8 @@ def order_document(order: JobOrder, agent: AgentCommand | None) -> dict[str, obj
         "disk_bytes": limits.disk_bytes,
         "patch_bytes": limits.patch_bytes,
         "patch_files": limits.patch_files,
+        "same_command": limits.same_command,
+        "gate_commands": list(order.agent.gate_commands) if order.agent else [],
         "env": dict(order.env),
         "secrets": sorted(
             {v for v in order.env.values() if len(v) >= MASKED_CHARACTERS}, key=len, reverse=True
@@ -73,6 +75,16 @@ def _agent(order: JobOrder, agent: AgentCommand) -> dict[str, object]:
         "env": dict(agent.env),
         "stdin": agent.stdin,
         "review_path": order.agent.review_path if order.agent else None,
+        "shell_calls": None if agent.shell_calls is None else _shell_calls(agent.shell_calls),
+    }
+
+
+def _shell_calls(calls: ShellCalls) -> dict[str, object]:
+    return {
+        "line": dict(calls.line),
+        "command": calls.command,
+        "items": calls.items,
+        "item": dict(calls.item),
     }
 
 

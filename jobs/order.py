@@ -46,6 +46,8 @@ class Limits:
     patch_bytes: int = 32 * MIB
     """What an agent may add or change in all, before its diff is `patch_too_large`."""
     patch_files: int = 5000
+    same_command: int = 10
+    """How often an agent may run one command without a change of the tree; 0: it is not looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ class AgentWork:
     review_path: str | None = None
     """Where a reviewer writes, as a path in its tree; none for a coder."""
     context_limit_tokens: int = 100_000
+    gate_commands: tuple[str, ...] = ()
+    """The gate's shell lines: one that the agent runs counts as itself, whatever stands around it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,8 +108,9 @@ def find_fault(end: JobEnd) -> str | None:
     if failed is not None:
         how = "ran into its timeout" if failed.timed_out else f"ended with exit code {failed.exit_code}"
         how = how if failed.signal is None or failed.timed_out else f"was ended by signal {failed.signal}"
-        memory = " (out of memory)" if report.oom_kills or end.container.oom_killed else ""
-        return f"The set-up command `{failed.name}` {how}{memory}: mend it in [setup] of factory.toml."
+        pids = " (it reached the limit on processes)" if report.pids_refused else ""
+        limit = " (out of memory)" if report.oom_kills or end.container.oom_killed else pids
+        return f"The set-up command `{failed.name}` {how}{limit}: mend it in [setup] of factory.toml."
     if report.ended is not Ended.EXITED:
         return f"The set-up ran into a limit ({report.ended.value}): raise it in [limits] of factory.toml."
     return None

@@ -193,4 +193,5 @@ def _limits(table: tables.LimitsTable) -> Limits:
         first_call_s=table.first_call_s,
         patch_bytes=int(table.patch_mb * MIB),
         patch_files=table.patch_files,
+        same_command=table.same_command,
     )

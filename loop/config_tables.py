@@ -221,6 +221,8 @@ class LimitsTable(Frozen):
     first_call_s: Annotated[Number, Field(gt=0, le=86_400)] = 120.0
     patch_mb: Annotated[Number, Field(gt=0, le=1024)] = 32.0
     patch_files: Annotated[int, Field(ge=1, le=1_000_000)] = 5000
+    same_command: Annotated[int, Field(ge=0, le=1_000_000)] = 10
+    """0: an agent may run one command as often as it likes."""
 
 
 class CapsTable(Caps):

@@ -18,10 +18,12 @@ class Counters:
     oom_kills: int = 0
     peak_memory_bytes: int | None = None
     cpu_ms: int | None = None
+    pids_refused: int = 0
+    """Times that the limit on processes kept one from being made."""
 
 
 def read_counters(mount: str = MOUNT, membership: str = "/proc/self/cgroup") -> Counters:
-    """Both versions have these three; a host with both mounts counts memory in version 1."""
+    """Both versions have them all; a host with both mounts counts memory in version 1."""
     if os.path.isdir(os.path.join(mount, "memory")):
         return _version_1(mount)
     return _version_2(_own_folder(mount, membership))
@@ -42,6 +44,7 @@ def _version_1(mount: str) -> Counters:
         oom_kills=sum(kill or 0 for kill in kills),
         peak_memory_bytes=_number(os.path.join(memory, "memory.max_usage_in_bytes")),
         cpu_ms=None if used_ns is None else used_ns // 1_000_000,
+        pids_refused=_field(os.path.join(mount, "pids", "pids.events"), "max") or 0,
     )
 
 
@@ -51,6 +54,7 @@ def _version_2(folder: str) -> Counters:
         oom_kills=_field(os.path.join(folder, "memory.events"), "oom_kill") or 0,
         peak_memory_bytes=_number(os.path.join(folder, "memory.peak")),
         cpu_ms=None if used_us is None else used_us // 1000,
+        pids_refused=_field(os.path.join(folder, "pids.events"), "max") or 0,
     )
 
 

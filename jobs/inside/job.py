@@ -102,7 +102,7 @@ class Job:
                 return
             self._has_begun = True
             if self._order.agent:
-                worker.run_agent(self._order.agent, self._report)
+                worker.run_agent(self._order.agent, self._left, self._report)
             else:
                 self._run_commands(worker)
         finally:

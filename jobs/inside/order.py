@@ -30,6 +30,20 @@ class Command:
 
 
 @dataclass(frozen=True)
+class ShellCalls:
+    """How a shell call looks in an agent's output, a JSON object a line; a path is keys joined by dots."""
+
+    line: Mapping[str, str]
+    """What the line's object holds: path to text."""
+    command: str
+    """Where the command is, in each item."""
+    items: str | None = None
+    """Where the line has a list of items, each of which may be a call; none: the line is the item."""
+    item: Mapping[str, str] = field(default_factory=dict)
+    """What an item that is a call holds: path to text."""
+
+
+@dataclass(frozen=True)
 class Agent:
     """The agent program; `review_path` is a path in the tree, for a reviewer only."""
 
@@ -37,6 +51,7 @@ class Agent:
     env: Mapping[str, str]
     reads_prompt: bool
     review_path: str | None
+    shell_calls: ShellCalls | None = None
 
 
 @dataclass(frozen=True)
@@ -59,6 +74,10 @@ class Order:
     agent: Agent | None = None
     socket: str | None = None
     first_call_marker: str | None = None
+    same_command: int = 0
+    """How often the agent may run one command without a change of the tree; 0: that is not looked at."""
+    gate_commands: tuple[str, ...] = ()
+    """The gate's shell lines."""
 
 
 def read_order(path: str) -> Order:
@@ -113,6 +132,8 @@ def parse_order(document: Any) -> Order:  # noqa: ANN401 - a foreign payload
         agent=None if agent is None else _agent(_Reader(agent, "order.json: agent")),
         socket=order.optional_text("socket"),
         first_call_marker=order.optional_text("first_call_marker"),
+        same_command=order.count("same_command"),
+        gate_commands=order.texts("gate_commands"),
     )
 
 
@@ -126,7 +147,18 @@ def _agent(agent: _Reader) -> Agent:
     review = agent.optional_text("review_path")
     if review is not None and (review.startswith("/") or not _is_plain(review)):
         raise OrderError(f"order.json: agent: review_path {review!r} is not a plain path in the tree")
-    return Agent(argv, agent.texts_by_name("env"), stdin == "prompt", review)
+    calls = agent.get("shell_calls")
+    shell_calls = None if calls is None else _shell_calls(_Reader(calls, "order.json: agent: shell_calls"))
+    return Agent(argv, agent.texts_by_name("env"), stdin == "prompt", review, shell_calls)
+
+
+def _shell_calls(calls: _Reader) -> ShellCalls:
+    return ShellCalls(
+        line=calls.texts_by_name("line"),
+        command=calls.text("command"),
+        items=calls.optional_text("items"),
+        item=calls.texts_by_name("item"),
+    )
 
 
 def _is_plain(path: str) -> bool:
@@ -162,6 +194,12 @@ class _Reader:
         value = self.get(key)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
             raise self._wrong(key, "a number above zero")
+        return value
+
+    def count(self, key: str) -> int:
+        value = self.get(key)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise self._wrong(key, "a count")
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:

@@ -71,6 +71,23 @@ class Masker:
         return out + buffer[done:end]
 
 
+class Both:
+    """Gives every piece to two sinks, in their order."""
+
+    def __init__(self, first: Sink, second: Sink) -> None:
+        self._sinks = (first, second)
+
+    def write(self, data: bytes) -> None:
+        """Hand on the next piece."""
+        for sink in self._sinks:
+            sink.write(data)
+
+    def close(self) -> None:
+        """Close both."""
+        for sink in self._sinks:
+            sink.close()
+
+
 class Head:
     """Keeps the first `cap_bytes` in a file that grows as it is written; drains the rest."""
 

@@ -16,7 +16,7 @@ from .cgroup import Counters
 from .handback import ABSENT
 
 EXITED, DEADLINE, NO_FIRST_CALL = "exited", "deadline", "no_first_call"
-SIDECAR_MISSING, DISK = "sidecar_missing", "disk"
+SIDECAR_MISSING, DISK, NO_PROGRESS = "sidecar_missing", "disk", "no_progress"
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,8 @@ class Report:
     review_file: str = ABSENT
     transcript_truncated: bool = False
     error: str | None = None
+    stalled_command: str | None = None
+    stalled_count: int = 0
 
     def fail(self, sentence: str) -> None:
         """Note a failure of the supervisor; the first one stands."""

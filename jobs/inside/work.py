@@ -14,11 +14,13 @@ from typing import Iterable, Mapping
 
 from .disk import Disk
 from .ending import end_all, living
+from .leftovers import Leftovers
 from .order import Agent, Command, Order
-from .output import Head, Masker, Sink, Tail
+from .output import Both, Head, Masker, Sink, Tail
 from .places import Places
 from .process import start
 from .report import DEADLINE, DISK, NO_FIRST_CALL, CommandEnd, Report, milliseconds
+from .stalls import overhear, shown
 from .watch import Limit, Pump, first_call, past, wait
 
 OUTPUT_BYTES = 64 * 1024
@@ -80,23 +82,26 @@ class Worker:
         end = CommandEnd(command.name, command.run, output, exit_code, signal, is_late, milliseconds(took))
         return end, None if passed == _TIMEOUT else passed
 
-    def run_agent(self, agent: Agent, report: Report) -> None:
+    def run_agent(self, agent: Agent, left: Leftovers, report: Report) -> None:
         """Run the agent until it ends or passes a limit; fills in how it ended."""
         out, secrets = self.places.out, self.order.secrets
         transcript = Head(os.path.join(out, "transcript.jsonl"), TRANSCRIPT_BYTES, Masker(secrets))
         errors = Tail(os.path.join(out, "agent-stderr.txt"), OUTPUT_BYTES, Masker(secrets))
+        stalls = overhear(self.order, agent, self.places, left)
+        output = Both(transcript, stalls) if stalls else transcript
         began = time.monotonic()
         source = self.places.prompt if agent.reads_prompt else os.devnull
         with open(source, "rb") as stdin:
             env = {**self._environment(self.order.env, agent.env), **self._agent_environment(agent)}
-            child = self._start(agent.argv, env, stdin.fileno(), (transcript, errors))
+            child = self._start(agent.argv, env, stdin.fileno(), (output, errors))
         if isinstance(child, OSError):
             errors.note(f"{agent.argv[0]} cannot be run: {child.strerror}")
             is_absent = isinstance(child, FileNotFoundError)
             report.exit_code = _NOT_FOUND if is_absent else _NOT_EXECUTABLE
         else:
             due = first_call(self.order.first_call_marker, began + self.order.first_call_s, NO_FIRST_CALL)
-            passed = wait(child, self.pump, [*self._job_limits(), due])
+            limits = [*self._job_limits(), due, *([stalls.as_limit()] if stalls else [])]
+            passed = wait(child, self.pump, limits)
             if passed:
                 report.ended = passed
                 child.kill()
@@ -105,8 +110,11 @@ class Worker:
         if report.ended != "exited":
             # Whatever holds its output would keep us from settling.
             report.survivors += end_all(self.places.user).seen
-        self.pump.settle([transcript, errors])
+        self.pump.settle([output, errors])
         report.transcript_truncated = transcript.is_truncated
+        if stalls and stalls.found:
+            report.stalled_command = shown(stalls.found.command, Masker(secrets))
+            report.stalled_count = stalls.found.count
 
     def _start(
         self, argv: Iterable[str], env: Mapping[str, str], stdin: int, sinks: tuple[Sink, Sink]

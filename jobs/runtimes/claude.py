@@ -12,7 +12,7 @@ from instrument.schema.vocabulary import RuntimeName
 from jobs.errors import JobsError
 from jobs.order import AgentWork
 from jobs.pod import SOCKET
-from jobs.runtimes.protocol import AgentCommand
+from jobs.runtimes.protocol import AgentCommand, ShellCalls
 
 ERROR_CHARACTERS = 500
 SYNTHETIC = "<synthetic>"
@@ -37,6 +37,13 @@ QUIET = (
 Without the fallback's end, a stream that was cut is asked for again unstreamed, which a
 ledger can only charge at its reservation when that is lost too.
 """
+
+SHELL_CALLS = ShellCalls(
+    line={"type": "assistant"},
+    items="message.content",
+    item={"type": "tool_use", "name": "Bash"},
+    command="input.command",
+)
 
 
 class ClaudeRuntime:
@@ -81,7 +88,7 @@ class ClaudeRuntime:
             "ENABLE_TOOL_SEARCH": "true",
             "CLAUDE_CODE_AUTO_COMPACT_WINDOW": str(work.context_limit_tokens),
         }
-        return AgentCommand(argv, {**env, **dict.fromkeys(QUIET, "1")})
+        return AgentCommand(argv, {**env, **dict.fromkeys(QUIET, "1")}, shell_calls=SHELL_CALLS)
 
     def parse(self, work: AgentWork, transcript: bytes, stderr: bytes) -> AgentRun:
         """Read its first and last message and the model that answered."""

@@ -7,6 +7,7 @@ from instrument.schema.job import AgentRun
 from instrument.schema.vocabulary import RuntimeName
 from jobs.errors import JobsError
 from jobs.order import AgentWork
+from jobs.runtimes.claude import SHELL_CALLS
 from jobs.runtimes.protocol import AgentCommand
 
 SHELL = 'if command -v bash >/dev/null 2>&1; then exec bash -c "$1"; else exec sh -c "$1"; fi'
@@ -24,7 +25,8 @@ class CommandRuntime:
             raise JobsError(
                 "Runtime `command` needs a shell line: write it in [agent.command] of factory.toml."
             )
-        return AgentCommand(("/bin/sh", "-c", SHELL, "factory-agent", work.line))
+        # Whatever the line is, what it prints in Claude Code's form is counted: it may well start that.
+        return AgentCommand(("/bin/sh", "-c", SHELL, "factory-agent", work.line), shell_calls=SHELL_CALLS)
 
     def parse(self, work: AgentWork, transcript: bytes, stderr: bytes) -> AgentRun:  # noqa: ARG002
         """A shell line says nothing of itself in a known form: its exit code is in the report."""

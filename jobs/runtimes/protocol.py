@@ -13,6 +13,23 @@ from jobs.order import AgentWork
 
 
 @dataclass(frozen=True, slots=True)
+class ShellCalls:
+    """How a shell call looks in what the program prints, a JSON object a line.
+
+    A path is keys joined by dots. The supervisor reads it, which knows no program by name.
+    """
+
+    line: Mapping[str, str]
+    """What the line's object holds: path to text."""
+    command: str
+    """Where the command is, in each item."""
+    items: str | None = None
+    """Where the line has a list of items, each of which may be a call; none: the line is the item."""
+    item: Mapping[str, str] = field(default_factory=dict)
+    """What an item that is a call holds: path to text."""
+
+
+@dataclass(frozen=True, slots=True)
 class AgentCommand:
     """How the supervisor starts the program.
 
@@ -22,6 +39,8 @@ class AgentCommand:
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
     stdin: Literal["prompt", "null"] = "prompt"
+    shell_calls: ShellCalls | None = None
+    """None: it does not tell them, and nothing is counted."""
 
 
 class Runtime(Protocol):

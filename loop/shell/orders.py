@@ -128,6 +128,7 @@ def agent_order(
         line=lines[role] if effect.agent.runtime is RuntimeName.COMMAND else None,
         review_path=review_path(papers.task, effect.round) if role is Role.REVIEWER else None,
         context_limit_tokens=config.agent.context_limit_tokens,
+        gate_commands=tuple(command.run for command in gate_checks(papers.task, config)),
     )
     return JobOrder(
         identity=identity_of(state, effect.key),

@@ -127,6 +127,8 @@ def make_order(packed: str, *, role: str = "coder", run: str | None = None, **mo
         "disk_bytes": 1 << 30,
         "patch_bytes": 32 << 20,
         "patch_files": 5000,
+        "same_command": 10,
+        "gate_commands": [],
         "env": {},
         "secrets": [SECRET],
         "always": [],

@@ -17,7 +17,8 @@ from jobs.handover import (
     sidecar_line,
     was_started,
 )
-from jobs.order import AgentWork, Command, JobOrder, ProxyOrder
+from jobs.inside.order import parse_order
+from jobs.order import AgentWork, Command, JobOrder, Limits, ProxyOrder
 from support.orders import COMMIT, make_order
 
 WORK = AgentWork(RuntimeName.COMMAND, None, b"do it", line="true")
@@ -36,6 +37,7 @@ def test_the_document_is_what_the_supervisor_reads(tmp_path: Path) -> None:
     read = document(order)
     assert set(read) == {
         *("schema_version", "key", "role", "commit", "pack", "deadline_s", "first_call_s", "disk_bytes"),
+        *("same_command", "gate_commands"),
         *("patch_bytes", "patch_files", "env", "secrets", "always", "commands", "agent", "socket"),
         "first_call_marker",
     }
@@ -45,6 +47,19 @@ def test_the_document_is_what_the_supervisor_reads(tmp_path: Path) -> None:
     assert isinstance(agent, dict)
     assert agent["review_path"] == ".agents/reviews/001-round1.md"
     assert agent["stdin"] == "prompt"
+
+
+def test_what_is_counted_of_an_agent_goes_in(tmp_path: Path) -> None:
+    limits = Limits(same_command=4)
+    work = replace(CLAUDE, gate_commands=("make test", "make lint"))
+    read = document(make_order(tmp_path, agent=work, limits=limits))
+    assert (read["same_command"], read["gate_commands"]) == (4, ["make test", "make lint"])
+    order = parse_order(json.loads(json.dumps(read)))
+    assert order.agent is not None
+    assert order.agent.shell_calls is not None
+    assert order.agent.shell_calls.command == "input.command"
+    check = document(make_order(tmp_path, role=Role.CHECK, commands=(Command("a", "y"),)))
+    assert parse_order(json.loads(json.dumps(check))).gate_commands == ()
 
 
 def test_a_first_call_is_waited_for_only_where_a_model_is_called(tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ def test_a_set_up_that_worked_has_no_fault() -> None:
         ),
         (make_end(commands=command(exit_code=None, signal=9)), "`prepare` was ended by signal 9"),
         (make_end(commands=command(exit_code=137), oom_kills=1), "(out of memory)"),
+        (make_end(commands=command(exit_code=254), pids_refused=3), "(it reached the limit on processes)"),
         (make_end(error="set-up changed tracked file a.txt"), "changed tracked file a.txt"),
         (make_end(ended=Ended.DISK), "a limit (disk)"),
         (make_end(ended=Ended.DEADLINE), "a limit (deadline)"),

@@ -51,6 +51,7 @@ job_min = 0.5
 first_call_s = 7
 patch_mb = 1.5
 patch_files = 10
+same_command = 0
 [caps]
 check = 1
 review = 2
@@ -101,7 +102,7 @@ def test_every_key_reaches_the_configuration() -> None:
     assert config.agent.context_limit_tokens == 50_000
     assert (config.agent.command.coder, config.agent.command.reviewer) == ("sh code.sh", "sh review.sh")
     assert (config.reviewer.runtime, config.reviewer.model) == (RuntimeName.COMMAND, "claude-opus-4-1")
-    assert config.limits == Limits(512 * MIB, 1.0, 100, 2048 * MIB, 30.0, 7.0, 3 * MIB // 2, 10)
+    assert config.limits == Limits(512 * MIB, 1.0, 100, 2048 * MIB, 30.0, 7.0, 3 * MIB // 2, 10, 0)
     assert config.caps == Caps(check=1, review=2, gate=0, main_moved=4, interruptions=5)
     assert config.job_env == ("CI",)
     assert (config.merge.push, config.merge.auto) == (True, True)
@@ -117,6 +118,7 @@ def test_defaults_are_those_of_the_contract() -> None:
     assert config.caps == Caps(check=3, review=4, gate=2, main_moved=3, interruptions=3)
     assert config.limits == Limits()
     assert (config.limits.deadline_s, config.limits.first_call_s) == (1800, 120)
+    assert config.limits.same_command == 10
     assert (config.merge.push, config.merge.auto, config.repo.branch) == (False, False, None)
     assert (config.agent.runtime, config.agent.model) == (RuntimeName.CLAUDE, None)
     assert config.provider.key_variable == "ANTHROPIC_API_KEY"
@@ -151,10 +153,7 @@ def test_all_faults_come_at_once_each_with_its_line() -> None:
         ("[agent]\nruntme = 1\n", '4: unknown key "runtme" in [agent]; did you mean "runtime"?'),
         ("[agent.command]\ncode = 1\n", '4: unknown key "code" in [agent.command]; did you mean "coder"?'),
         ('[paths]\ntests = ["t"]\n', "4: [paths] tests has no effect in this version; take it out"),
-        (
-            "[limits]\nsame_command = 3\n",
-            "4: [limits] same_command has no effect in this version; take it out",
-        ),
+        ("[limits]\nsame_command = -1\n", "4: [limits] same_command must be at least 0"),
         ("[egress]\nallow = []\n", "3: [egress] has no effect in this version; take it out"),
         ("[merge]\npush = 1\n", "4: [merge] push must be true or false"),
         ('[limits]\npids = "many"\n', "4: [limits] pids must be a whole number"),

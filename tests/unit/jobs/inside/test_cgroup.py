@@ -20,9 +20,10 @@ def test_version_1_adds_the_children(tmp_path: Path) -> None:
             "memory/child/deep/memory.oom_control": control.format(2),
             "memory/memory.max_usage_in_bytes": "4096\n",
             "cpu,cpuacct/cpuacct.usage": "2500000000\n",
+            "pids/pids.events": "max 7\n",
         },
     )
-    assert read_counters(mount, "/nonexistent") == Counters(3, 4096, 2500)
+    assert read_counters(mount, "/nonexistent") == Counters(3, 4096, 2500, 7)
 
 
 def test_version_2_at_the_mount_and_at_its_own_folder(tmp_path: Path) -> None:
@@ -30,15 +31,16 @@ def test_version_2_at_the_mount_and_at_its_own_folder(tmp_path: Path) -> None:
         "memory.events": "low 0\noom 2\noom_kill 2\noom_group_kill 0\n",
         "memory.peak": "8192\n",
         "cpu.stat": "usage_usec 1500000\nuser_usec 1\n",
+        "pids.events": "max 5\n",
     }
     member = tmp_path / "member"
     member.write_text("0::/docker/abc\n")
     mount = lay(tmp_path / "own", files)
-    assert read_counters(mount, str(member)) == Counters(2, 8192, 1500)
+    assert read_counters(mount, str(member)) == Counters(2, 8192, 1500, 5)
     mount = lay(tmp_path / "host", {f"docker/abc/{name}": text for name, text in files.items()})
-    assert read_counters(mount, str(member)) == Counters(2, 8192, 1500)
+    assert read_counters(mount, str(member)) == Counters(2, 8192, 1500, 5)
 
 
 def test_a_counter_that_the_kernel_lacks_is_none(tmp_path: Path) -> None:
     mount = lay(tmp_path, {"memory.events": "oom_kill max\n"})
-    assert read_counters(mount, "/nonexistent") == Counters(0, None, None)
+    assert read_counters(mount, "/nonexistent") == Counters(0, None, None, 0)

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from jobs.inside.order import OrderError, parse_order, read_order
+from jobs.inside.order import OrderError, ShellCalls, parse_order, read_order
 from support.supervisor import command, make_order
 
 COMMIT = "a" * 40
@@ -40,12 +40,28 @@ def test_a_whole_order_is_read() -> None:
         ({"secrets": ["a", 1]}, "secrets is not a list of texts"),
         ({"commands": [{"name": "x"}]}, "commands[0]: run is missing"),
         ({"socket": 1}, "socket is not a text"),
+        ({"same_command": -1}, "same_command is not a count"),
+        ({"same_command": True}, "same_command is not a count"),
+        ({"gate_commands": "make"}, "gate_commands is not a list of texts"),
     ],
 )
 def test_what_is_wrong_is_named(change: dict[str, Any], sentence: str) -> None:
     with pytest.raises(OrderError) as raised:
         parse_order({**make_order(COMMIT, run="true"), **change})
     assert sentence in str(raised.value)
+
+
+def test_the_form_of_a_shell_call_is_read_and_what_is_wrong_in_it_is_named() -> None:
+    document = make_order(COMMIT, run="true", same_command=0)
+    calls = {"line": {"type": "tool"}, "items": None, "item": {}, "command": "part.command"}
+    document["agent"]["shell_calls"] = calls
+    order = parse_order(document)
+    assert order.agent is not None
+    assert order.agent.shell_calls == ShellCalls({"type": "tool"}, "part.command")
+    assert order.same_command == 0
+    del calls["command"]
+    with pytest.raises(OrderError, match="agent: shell_calls: command is missing"):
+        parse_order(document)
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a//b", "a/./b", ".git/x", "a/"])

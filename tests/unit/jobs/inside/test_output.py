@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.inside.output import Head, Masker, Tail
+from jobs.inside.output import Both, Head, Masker, Tail
 
 SECRETS = ("abcdef", "cdefgh-longer", 'quo"te\nline', "x", "")
 
@@ -18,6 +18,14 @@ def test_a_secret_is_masked_wherever_the_pieces_are_cut(size: int) -> None:
     text = b"x abcdef, abcdefgh-longer! " + json.dumps(SECRETS[2]).encode() + SECRETS[2].encode() + b" abcde"
     pieces = [text[n : n + size] for n in range(0, len(text), size)]
     assert masked(pieces) == b'x ***, ***gh-longer! "***"*** abcde'
+
+
+def test_two_sinks_get_the_same(tmp_path: Path) -> None:
+    both = Both(*(Head(str(tmp_path / name), 100, Masker(())) for name in ("a", "b")))
+    for piece in (b"one ", b"two"):
+        both.write(piece)
+    both.close()
+    assert [(tmp_path / name).read_bytes() for name in ("a", "b")] == [b"one two"] * 2
 
 
 def test_the_longer_of_two_secrets_wins() -> None:

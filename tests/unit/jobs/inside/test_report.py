@@ -13,7 +13,7 @@ WHEN = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
 
 def read_back(report: Report, folder: Path) -> JobReport:
     path = folder / "job.json"
-    write_document(str(path), as_document(report, Counters(1, 2, 3), WHEN, 1.5))
+    write_document(str(path), as_document(report, Counters(1, 2, 3, 4), WHEN, 1.5))
     assert [entry.name for entry in folder.iterdir()] == ["job.json"]
     return JobReport.model_validate_json(path.read_bytes())
 
@@ -35,13 +35,23 @@ def test_the_host_reads_a_full_report(tmp_path: Path) -> None:
     assert (read.role, read.ended, read.started_utc, read.duration_ms) == (Role.GATE, Ended.DISK, WHEN, 1500)
     assert (read.oom_kills, read.peak_memory_bytes, read.cpu_ms) == (1, 2, 3)
     assert read.commands[0].timed_out
+    assert read.pids_refused == 4
     assert read.tree is not None
     assert read.tree.biggest[0].path == "bad\\xff\n"
     assert read.tree.special == ("é",)
 
 
+def test_the_host_reads_what_an_agent_ran_in_circles(tmp_path: Path) -> None:
+    report = Report(ended=names.NO_PROGRESS, stalled_command="make test", stalled_count=11)
+    read = read_back(report, tmp_path)
+    assert (read.ended, read.stalled_command, read.stalled_count) == (Ended.NO_PROGRESS, "make test", 11)
+
+
 def test_every_end_has_the_hosts_name() -> None:
-    ours = {names.EXITED, names.DEADLINE, names.NO_FIRST_CALL, names.SIDECAR_MISSING, names.DISK}
+    ours = {
+        *(names.EXITED, names.DEADLINE, names.NO_FIRST_CALL),
+        *(names.SIDECAR_MISSING, names.DISK, names.NO_PROGRESS),
+    }
     assert ours == {member.value for member in Ended}
 
 
