@@ -62,9 +62,9 @@ def open_session(
     home = find_home(environment)
     checkout = find_checkout(request.repo)
     branch = default_branch(checkout, None)
-    config = _config_on(checkout, branch)
+    config = config_on(checkout, branch)
     branch = default_branch(checkout, config.repo.branch)
-    task_path = _task_path(request, checkout)
+    task_path = task_path_of(request.task, checkout)
     number = task_number(task_path)
     if number is None:
         raise UsageError(f"{task_path}: a task file is named NNN-slug.md, such as 007-retry.md")
@@ -111,7 +111,12 @@ def hold_lock(folder: Path, task_id: str) -> Iterator[None]:
         lock.release()
 
 
-def _config_on(checkout: Checkout, branch: str) -> Config:
+def config_on(checkout: Checkout, branch: str) -> Config:
+    """The configuration as committed on a local branch.
+
+    Raises:
+        Problems: There is none, or it is faulty.
+    """
     data = read_committed(checkout, branch, FILE_NAME)
     if data is None:
         sentence = f"is not committed on {branch}; write it (see README), commit it, run again"
@@ -119,17 +124,19 @@ def _config_on(checkout: Checkout, branch: str) -> Config:
     return parse_config(data)
 
 
-def _task_path(request: RunRequest, checkout: Checkout) -> str:
-    """The task's path in the repository; it need not exist in the working copy."""
-    typed = Path(request.task)
+def task_path_of(task: str, checkout: Checkout) -> str:
+    """The path in the repository of a task as typed; it need not exist in the working copy.
+
+    Raises:
+        UsageError: It lies outside the repository.
+    """
+    typed = Path(task)
     candidates = (Path.cwd() / typed, checkout.root / typed)
     for candidate in candidates:
         path = Path(os.path.normpath(candidate))
         if path.is_relative_to(checkout.root) and (path.exists() or candidate is candidates[-1]):
             return str(PurePosixPath(path.relative_to(checkout.root)))
-    raise UsageError(
-        f"{request.task} is not in the repository {checkout.root}; name a file of its tasks folder"
-    )
+    raise UsageError(f"{task} is not in the repository {checkout.root}; name a file of its tasks folder")
 
 
 def _provider(request: RunRequest, config: Config, environment: Mapping[str, str]) -> Provider:
