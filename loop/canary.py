@@ -14,8 +14,8 @@ from loop.atomic import write_atomic
 from loop.demo import EXAMPLE, STORY, TASK, Stand, prepare
 from loop.errors import Exit, RunError
 from loop.home import make_private
-from loop.request import RunRequest
-from loop.run import Ending, World, run
+from loop.request import Ending, RunRequest
+from loop.run import World, run
 
 SEEN_FILE = "landed.txt"
 

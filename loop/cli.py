@@ -22,12 +22,13 @@ from loop.canary import ensure_canary, run_canary
 from loop.errors import Exit, RunError
 from loop.git.errors import GitError
 from loop.home import make_private
+from loop.lint import lint_command
 from loop.new_task import write_new
 from loop.options import COUNTERS, read_glob, read_grant, read_ruling
 from loop.problems import Problems
 from loop.progress import Progress
-from loop.request import RunRequest
-from loop.run import Ending, World
+from loop.request import Ending, RunRequest
+from loop.run import World
 from loop.run import run as run_task
 from loop.signals import Interrupted, Signals
 from loop.status import status_lines
@@ -120,7 +121,11 @@ def run(  # noqa: PLR0913 - one parameter an option
         paid = replace(world, before_paid=lambda: ensure_canary(world, jobs.combination))
         return run_task(request, paid)
 
-    _print_ending(_guarded(go), as_json=as_json)
+    ending = _guarded(go)
+    if dry_run:
+        click.echo(ending.text, nl=False)
+        return
+    _print_ending(ending, as_json=as_json)
 
 
 def _world() -> tuple[DockerJobs, World]:
@@ -208,3 +213,6 @@ def new(slug: str, *, repo: Path) -> None:
     """Write tasks/NNN-SLUG.md from the template, under the next free number."""
     path = _guarded(lambda: write_new(slug, repo.resolve()))
     click.echo(f"{path}: fill in files and the text, commit it, then: factory run {path}")
+
+
+main.add_command(lint_command(lambda: _world()[1], _guarded))

@@ -4,6 +4,7 @@ Limits: blocking; decides nothing itself. The caller holds the task's lock.
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from pathlib import Path
 from signal import SIGINT
@@ -67,6 +68,7 @@ class Driver:
         signals: Signals,
         now: Callable[[], datetime],
         save: Callable[[Path, TaskState], None] = save_state,
+        job_slot: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self._folder = folder
         self._journal = journal
@@ -75,6 +77,7 @@ class Driver:
         self._signals = signals
         self._now = now
         self._save = save
+        self._job_slot = job_slot
 
     def drive(self, state: TaskState) -> TaskState:
         """Take the task as far as it goes without a person; every state is on disk before the next effect.
@@ -95,6 +98,12 @@ class Driver:
 
     def _step(self, state: TaskState) -> TaskState:
         effect = plan(state)
+        is_under_way = state.attempt is not None and state.attempt.key == effect.key
+        # A wait after the intent was written would look like an interruption if it were killed.
+        with nullcontext() if is_under_way or not effect.kind.is_job else self._job_slot():
+            return self._do(state, effect)
+
+    def _do(self, state: TaskState, effect: Effect) -> TaskState:
         begun = begin(state, effect)
         resumed = begun is state
         round_ = getattr(effect, "round", 0)

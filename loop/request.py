@@ -74,3 +74,12 @@ def result_of(state: TaskState, folder: Path) -> RunResult:
         cost_is_lower_bound=state.spend.lower_bound,
         run_folder=str(folder),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended, for whoever prints it."""
+
+    result: RunResult
+    text: str
+    """The bill of a task that is done, the brief of one that is stopped."""

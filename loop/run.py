@@ -22,19 +22,23 @@ from jobs.errors import JobsError
 from jobs.ports import Jobs
 from loop.atomic import write_atomic
 from loop.brief import Places, corrupt_brief, write_brief
-from loop.continuing import continue_task, with_choices_of
+from loop.continuing import Continuation, continue_task, with_choices_of
 from loop.drive import Driver
 from loop.errors import UsageError
 from loop.home import set_aside
 from loop.journal import Journal
+from loop.preview import preview
 from loop.progress import Progress
 from loop.record import Entry
-from loop.request import RunRequest, RunResult, result_of
+from loop.request import Ending, RunRequest, RunResult, result_of
 from loop.session import Session, check_means, new_state, open_session
+from loop.sharing import settle_hold, share
 from loop.shell.orders import is_paid
 from loop.shell.shell import Shell
 from loop.signals import Interrupted, Signals
+from loop.slots import job_slot, slot_counts
 from loop.store import StateCorruptError, load_state, save_state
+from loop.waiting import busy_as_waiting, until_reset, wait_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +54,6 @@ class World:
     """Called before the first model call that costs money can be made: the canary's place."""
     save: Callable[[Path, TaskState], None] = save_state
     """Makes a state durable in the task's folder before it returns."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How a run ended, for whoever prints it."""
-
-    result: RunResult
-    text: str
-    """The bill of a task that is done, the brief of one that is stopped."""
 
 
 def run(request: RunRequest, world: World) -> Ending:
@@ -81,31 +76,79 @@ def _run(
     session: Session, request: RunRequest, world: World, state: TaskState | None, places: Places
 ) -> Ending:
     entries: list[Entry] = []
+    timeout_s = None if request.wait else 0.0
     if state is None:
-        state = new_state(session, request, created_utc=world.now())
+        say = world.progress.note
+        created_utc = world.now()
+        state = wait_for(
+            lambda: busy_as_waiting(lambda: new_state(session, request, created_utc=created_utc)),
+            say=say,
+            timeout_s=timeout_s,
+        )
+        if request.dry_run:
+            return preview(session, state, places)
         if request.restart:
             _begin_again(session, world)
         world.save(session.folder, state)
     else:
         session = with_choices_of(session, state)
-        going = continue_task(session, request, state)
+        going = _continue(session, request, world, state)
         state, entries = going.state, going.entries
         session = with_choices_of(session, state)
+        if request.dry_run:
+            return preview(session, state, places)
         if not state.stage.is_terminal:
             check_means(session, session.config, state.terms)
             world.progress.note(f"{state.task_id} goes on at {state.stage}")
+    return _carry(session, request, world, state, entries, places)
+
+
+def _continue(session: Session, request: RunRequest, world: World, state: TaskState) -> Continuation:
+    """Let the person's words have their effect; with `--wait` a provider's reset is slept until."""
+    going = continue_task(session, request, state, world.now())
+    reset = going.waits_until
+    if reset is None or request.dry_run:
+        return going
+    say = world.progress.note
+    waiting = until_reset(state.task_id, reset, world.now())
+    if waiting is not None and not request.wait:
+        say(waiting.line)
+        return going
+    wait_for(lambda: until_reset(state.task_id, reset, world.now()) or True, say=say, timeout_s=None)
+    return continue_task(session, request, state, world.now())
+
+
+def _carry(
+    session: Session,
+    request: RunRequest,
+    world: World,
+    state: TaskState,
+    entries: list[Entry],
+    places: Places,
+) -> Ending:
+    """Record what the person did, then drive, beside what other loops do."""
     with _journal(session, state, world) as journal:
         for kind, fields in entries:
             journal.append(kind, **fields)
         _save_rulings(session.folder, state)
         world.save(session.folder, state)
         _reap(session, state)
-        if not state.stage.is_terminal and session.context.provider.story is None and is_paid(state.terms):
-            world.before_paid()
-        state = _drive(session, world, journal, state, places)
+        if not state.stage.is_terminal:
+            if session.context.provider.story is None and is_paid(state.terms):
+                world.before_paid()
+            now = world.now()
+            with share(session, state, say=world.progress.note, wait=request.wait, now=now):
+                state = _drive(session, world, journal, state, places)
+            settle_hold(session, state, failed=_red_checks(state), now=now)
         ending = _end(session, state, places)
         journal.append(RunEnded, exit_code=ending.result.exit_code)
     return ending
+
+
+def _red_checks(state: TaskState) -> tuple[str, ...]:
+    """Names of the checks that failed on the base: the details of that stop begin with them."""
+    details = state.stop.details if state.stop else ()
+    return tuple(line.partition(":")[0] for line in details if ": exit code" in line or "timed out" in line)
 
 
 @contextmanager
@@ -135,6 +178,13 @@ def _drive(session: Session, world: World, journal: Journal, state: TaskState, p
         signals=world.signals,
         now=world.now,
         save=world.save,
+        job_slot=lambda: job_slot(
+            session.context.home,
+            slot_counts(world.environment).jobs,
+            None,
+            say=world.progress.note,
+            interrupted=world.signals.check,
+        ),
     )
     world.signals.hold()
     try:

@@ -37,6 +37,15 @@ class Signals:
         signal.signal(signal.SIGINT, self._handle)
         signal.signal(signal.SIGTERM, self._handle)
 
+    def check(self) -> None:
+        """End here if a signal came.
+
+        Raises:
+            Interrupted: One did.
+        """
+        if self._pending is not None:
+            raise Interrupted(self._pending)
+
     def hold(self) -> None:
         """From now on let signals through in `interruptible` blocks only."""
         self._is_open = False
