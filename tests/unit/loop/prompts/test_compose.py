@@ -121,6 +121,68 @@ def test_case_15_rulings_that_contain_each_other_have_one_block_each() -> None:
         assert re.findall(r"```\n(Use UTC\..*?)\n```", prompt) == ["Use UTC.", "Use UTC. Always."]
 
 
+def test_a_coder_that_makes_its_change_again_is_not_told_that_the_tree_holds_it() -> None:
+    prompt = coder(replace(CODER, conflict="-old place\n+my change\n"))
+
+    assert prompt.count("-old place\n+my change\n") == 1
+    assert "earlier rounds. Mend it" not in prompt
+    assert "earlier rounds. Mend it" in coder()
+
+
+def test_what_a_person_allowed_lifts_a_wider_protection_by_name() -> None:
+    materials = replace(CODER, allow=(".github/workflows/ci.yml",), protected=(".github/",))
+    protected, _, allowed = coder(materials).partition("Never these")[2].partition("Only what one of these")
+
+    assert '".github/"' in protected
+    assert '".github/workflows/ci.yml"' in allowed
+    assert "Only what one of these" not in coder(replace(materials, allow=()))
+
+
+FULL = replace(
+    REVIEWER,
+    fixed=(finding("F3", "gone thing"),),
+    changed_since=("a.py, lines 3-5",),
+    compared=("unit failed with the base's tests",),
+    flaky=("slow-check",),
+)
+
+
+def test_a_later_review_hears_what_was_open_what_is_gone_and_what_changed_since() -> None:
+    prompt = reviewer(FULL)
+    headings = ["# Closed points", "# Open from", "# Raised before and gone", "# What changed since"]
+    parts = ["settled thing", "open thing", "gone thing", "- a.py, lines 3-5"]
+
+    for heading, part in zip(headings, parts, strict=True):
+        assert prompt.count(part) == 1
+        assert part in prompt.split(heading)[1].split("\n# ")[0]
+    assert "Reviews must come to an end" in prompt
+    assert "Reviews must come to an end" not in reviewer(replace(FULL, round=1))
+
+
+def test_facts_about_tests_and_flaky_checks_stand_outside_the_diff() -> None:
+    before, _, after = reviewer(FULL).partition("# The change\n")
+
+    for part in ("- unit failed with the base's tests", "- slow-check"):
+        assert before.count(part) == 1
+        assert part not in after
+
+
+def test_a_claim_that_nothing_is_to_do_is_judged_on_the_base_without_a_diff() -> None:
+    claim = replace(REVIEWER, declared="It retries already.", diff="", paths=(), left_out=(), checks=())
+    prompt = reviewer(claim)
+
+    assert prompt.count("It retries already.") == 1
+    assert "# The claim" in prompt
+    assert "`covered` is an empty list" in prompt
+    for absent in ("# The change", "# Changed paths", "# Checks that ran", "Reviews must come to an end"):
+        assert absent not in prompt
+    assert "# The claim" not in reviewer()
+
+
+def test_choices_have_the_ids_that_a_reviewer_may_name() -> None:
+    assert "D1: use a set" in reviewer()
+
+
 def test_case_15_the_reviewer_hears_that_ruled_points_are_settled() -> None:
     assert "dropped" in reviewer().split("# Closed points")[1].split("settled thing")[0]
 
@@ -183,6 +245,21 @@ def test_a_template_of_ones_own_replaces_the_default() -> None:
     assert prompt.startswith("Round 3\n````markdown\n---\n")
     assert prompt.count(RULING) == 1
     assert "$FACTORY_RESULT" not in prompt
+
+
+def test_what_an_older_template_does_not_place_follows_it() -> None:
+    conflict = coder(replace(CODER, conflict="-a\n+b\n"), template=OWN)
+    placed = coder(replace(CODER, conflict="-a\n+b\n"), template=OWN + "{{ conflict }}\n")
+    own = (
+        "{{ task }}{{ rulings }}{{ closed }}{{ checks }}{{ diff }}{{ paths }}{{ left_out }}{{ verdict_form }}"
+    )
+    review = reviewer(replace(FULL, declared="It is there."), template=own)
+
+    assert conflict.endswith("to be made again on this tree\n\n```diff\n-a\n+b\n```\n")
+    assert placed.count("-a\n+b") == 1
+    assert "to be made again" not in placed
+    assert review.count("It is there.") == review.count("- unit failed with the base's tests") == 1
+    assert "to be made again" not in coder(template=OWN)
 
 
 @pytest.mark.parametrize(
