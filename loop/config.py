@@ -48,6 +48,8 @@ class Config:
     protected: tuple[str, ...]
     """The protected paths of every repository, the file's own, and its prompt templates."""
     generated: tuple[str, ...]
+    tests: tuple[str, ...]
+    """Patterns of test files, in addition to those known by convention."""
     agent: tables.AgentTable
     reviewer: tables.ReviewerTable
     limits: Limits
@@ -164,6 +166,7 @@ def _config(toml: tables.FactoryToml, path: str, lines: TomlLines) -> Config:
         gate=tuple(dict.fromkeys(toml.checks.gate)),
         protected=tuple(dict.fromkeys((*PROTECTED, *toml.paths.protected, *(f"/{p}" for p in prompts)))),
         generated=toml.paths.generated,
+        tests=toml.paths.tests,
         agent=toml.agent,
         reviewer=toml.reviewer,
         limits=_limits(toml.limits),

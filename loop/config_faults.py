@@ -12,7 +12,7 @@ from loop import config_tables as tables
 from loop.problems import Problem, show, suggest
 from loop.toml_lines import TomlLines
 
-_WITHOUT_EFFECT = {("egress",), ("paths", "tests")}
+_WITHOUT_EFFECT = {("egress",)}
 _KINDS = {
     "string_type": "must be a text in quotes",
     "int_type": "must be a whole number",

@@ -185,6 +185,8 @@ class PathsTable(Frozen):
     protected: tuple[Annotated[str, _unless(fault_of_protection)], ...] = ()
     """In addition to the protected ones of every repository."""
     generated: tuple[Glob, ...] = ()
+    tests: tuple[Glob, ...] = ()
+    """In addition to what the conventions of a language call a test."""
 
 
 class CommandTable(Frozen):

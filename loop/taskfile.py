@@ -21,6 +21,7 @@ _CODE_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 MAX_TITLE_CHARS = 200
 KNOWN_KEYS = (
     *("status", "depends", "issue", "files", "checks", "acceptance", "turns_green", "allow"),
+    "allow_weaker_tests",
     *("budget_min", "budget_usd", "runtime", "model", "caps"),
 )
 KEYS_WITHOUT_EFFECT = ("risk", "escalate_if")
@@ -48,6 +49,8 @@ class Task:
     acceptance: tuple[str, ...] = ()
     turns_green: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
+    allow_weaker_tests: bool = False
+    """Whether tests may be deleted, skipped or emptied without a person being asked."""
     budget_ms: int | None = None
     """Job run time of the whole task; none: no limit."""
     budget_microusd: int | None = None
@@ -112,6 +115,7 @@ def _values(keys: KeyReader, path: str, number: int, matter: FrontMatter) -> Tas
         acceptance=keys.names("acceptance"),
         turns_green=keys.names("turns_green"),
         allow=keys.patterns("allow"),
+        allow_weaker_tests=keys.flag("allow_weaker_tests"),
         budget_ms=keys.scaled("budget_min", unit=Decimal(60_000), finest="a millisecond"),
         budget_microusd=keys.scaled("budget_usd", unit=Decimal(1_000_000), finest="a micro-dollar"),
         runtime=keys.runtime("runtime"),

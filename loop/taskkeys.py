@@ -71,6 +71,13 @@ class KeyReader:
             return None
         return value
 
+    def flag(self, key: str) -> bool:
+        """Read `true` or `false`, of all that YAML takes for a truth; absent: false."""
+        value = self.text(key)
+        if value not in (None, "true", "false"):
+            self.blame(key, f"{key} must be true or false, not {show(value)}")
+        return value == "true"
+
     def whole(self, key: str, *, lowest: int, prefix: str = "") -> int | None:
         """Read a whole number of at most nine digits."""
         value = self.text(key)

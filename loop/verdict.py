@@ -15,6 +15,7 @@ from pydantic import Field, PositiveInt, ValidationError
 from instrument.schema.base import Frozen
 from instrument.schema.state import Finding
 from instrument.schema.vocabulary import Severity
+from loop.quotes import bare
 
 PLACEHOLDER = "<approve or changes>"
 """Stands in the template where a reviewer must decide; it makes the template no JSON."""
@@ -192,14 +193,18 @@ def drop_ruled(verdict: Verdict, closed_points: Iterable[Finding]) -> tuple[Verd
 
 
 def _repeats(remark: Remark, point: Finding) -> bool:
-    quote = _bare(remark.quote)
-    is_same = remark.id == point.id or (remark.path == point.path and quote and quote == _bare(point.quote))
-    return bool(is_same) and _bare(remark.evidence) in {"", _bare(point.evidence)}
+    return repeats(remark, point) and bare(remark.evidence) in {"", bare(point.evidence)}
 
 
-def _bare(text: str | None) -> str:
-    """Take the white space out, so that a quote is the same however it was wrapped."""
-    return "".join((text or "").split())
+def repeats(remark: Remark, point: Finding) -> bool:
+    """Whether a remark is about a point raised before: it names its id, or quotes the same place."""
+    return remark.id == point.id or is_same_place(remark, point)
+
+
+def is_same_place(one: Remark | Finding, other: Remark | Finding) -> bool:
+    """Whether both quote the same line of the same path, white space aside; no quote is no place."""
+    quote = bare(one.quote)
+    return bool(quote) and (one.path or "") == (other.path or "") and quote == bare(other.quote)
 
 
 def number_findings(

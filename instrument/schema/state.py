@@ -159,6 +159,15 @@ class Finding(Frozen):
     """Ruled on by a person: it never sends the task back again."""
 
 
+class ReviewMark(Frozen):
+    """Where a review stood: what came after it is new to the next one."""
+
+    commit: str
+    """The candidate that it judged."""
+    jobs: NonNegativeInt
+    """How many jobs had begun; a later check has a higher number."""
+
+
 class CheckFailure(Frozen):
     """A failed check or gate that the next coder round is told of."""
 
@@ -245,8 +254,8 @@ class TaskState(Frozen):
     """How the checks end on the candidate with the base's test files; facts for the reviewer."""
     compared_commit: str | None = None
     """The candidate that `compared` is about."""
-    reviewed_commit: str | None = None
-    """The candidate of the last verdict: what changed since is what a new must-fix may be about."""
+    reviews: tuple[ReviewMark, ...] = ()
+    """One a verdict, in order of rounds."""
     conflict_commit: str | None = None
     """The candidate that conflicted with main and is being made again; none: no conflict round."""
     checked: tuple[CommandEnd, ...] = ()

@@ -7,8 +7,16 @@ import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 
-from loop.git.changes import ChangedPath, ReviewDiff, changed_paths, review_diff
-from loop.git.errors import EmptyChangeError, GitCommandError, NestedRepoError, PatchIntegrityError
+from loop.git.attributes import filtered_paths
+from loop.git.changes import GITLINK, ChangedPath, ReviewDiff, changed_paths, review_diff
+from loop.git.errors import (
+    EmptyChangeError,
+    FilterUnsupportedError,
+    GitCommandError,
+    NestedRepoError,
+    PatchIntegrityError,
+    SubmoduleChangedError,
+)
 from loop.git.store import Store
 from loop.git.trees import Index, Signature, commit_tree, open_index
 
@@ -61,6 +69,8 @@ def build_candidate(  # noqa: PLR0913 - the proof, the place and the signature o
         PatchIntegrityError: Length, hash, apply or tree id is not as the report says.
         EmptyChangeError: The tree is the one of `start`, or of `base`.
         NestedRepoError: It adds git links.
+        SubmoduleChangedError: It changes, removes or replaces a git link of the base.
+        FilterUnsupportedError: It writes a file that has a content filter at the base.
     """
     _prove_bytes(diff, sha256, length_bytes)
     start_tree = _tree_of(store, start)
@@ -77,11 +87,24 @@ def build_candidate(  # noqa: PLR0913 - the proof, the place and the signature o
     changes = changed_paths(store, base, made)
     if not changes:
         raise EmptyChangeError(against_base=True)
+    _refuse_kinds(store, base, changes)
+    signature = Signature(message, author, when_utc)
+    return Candidate(commit_tree(store, tree=made, parent=base, signature=signature, ref=ref), made)
+
+
+def _refuse_kinds(store: Store, base: str, changes: tuple[ChangedPath, ...]) -> None:
+    """Stop at changes whose content is not all in the diff."""
     nested = tuple(change.path for change in changes if change.is_new_gitlink)
     if nested:
         raise NestedRepoError(nested)
-    signature = Signature(message, author, when_utc)
-    return Candidate(commit_tree(store, tree=made, parent=base, signature=signature, ref=ref), made)
+    linked = tuple(change.path for change in changes if change.old_mode == GITLINK)
+    if linked:
+        raise SubmoduleChangedError(linked)
+    # Jobs see the stored bytes, so what they write there never went through the filter; a removal is whole.
+    written = tuple(change.path for change in changes if change.status != "D")
+    filtered = filtered_paths(store, base, written)
+    if filtered:
+        raise FilterUnsupportedError(filtered)
 
 
 def _prove_bytes(diff: bytes, sha256: str, length_bytes: int | None) -> None:

@@ -1,13 +1,13 @@
-"""Which paths differ between two trees of the store, and the text a reviewer reads.
+"""What differs between two trees of the store: paths, lines, and the text a reviewer reads.
 
 Reads only. No attribute, rename detection or program of the tree has a part in it.
 """
 
-import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from loop.git.errors import GitOutputError
+from loop.git.lines import WHOLE, LineChange, parse_section, split_sections
 from loop.git.paths import decode_path
 from loop.git.process import run_git
 from loop.git.profiles import SEALED
@@ -30,7 +30,7 @@ PLAIN = (
 )
 HEADER_BYTES = 100
 """Less than the shortest diff of one path."""
-HEADER = re.compile(rb"^diff --git ", re.MULTILINE)
+MAX_LINES_BYTES = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,25 +102,84 @@ def review_diff(
 
 def _text_of(store: Store, base: str, commit: str, change: ChangedPath, room_bytes: int) -> str | None:
     """One path's diff, or none where it is longer than the room; what is sure to be is not made."""
+    raw = _diff_of(store, base, commit, change, room_bytes)
+    if raw is None:
+        return None
+    text = raw.decode("utf-8", "backslashreplace").replace("\0", "\\x00")
+    return text if len(text.encode()) <= room_bytes else None
+
+
+def _diff_of(
+    store: Store, base: str, commit: str, change: ChangedPath, room_bytes: int, *more: str
+) -> bytes | None:
+    """The same as bytes; `more` are options of git's."""
     is_added = change.old_mode == ABSENT
     if room_bytes < HEADER_BYTES or (is_added and change.size_bytes > room_bytes):
         return None
-    args = ["diff-tree", "-r", "-p", "--text", *RAW, *PLAIN, base, commit, "--", change.path]
+    out = _diff(store, [*more, base, commit, "--", change.path], room_bytes)
+    # A path is also the prefix of what is below it: a file that became a folder would bring all of that.
+    return None if out is None else b"".join(split_sections(out)[: _count_sections(change)])
+
+
+def _diff(store: Store, args: list[str], max_bytes: int) -> bytes | None:
     try:
         end = run_git(
-            args,
+            ["diff-tree", "-r", "-p", "--text", *RAW, *PLAIN, *args],
             profile=SEALED,
             git_dir=store.path,
             env={"GIT_LITERAL_PATHSPECS": "1"},
-            max_out_bytes=room_bytes,
+            max_out_bytes=max_bytes,
         )
     except GitOutputError:
         return None
-    # A path is also the prefix of what is below it: a file that became a folder would bring all of that.
-    sections = HEADER.split(end.out)[1 : 3 if change.status == "T" else 2]
-    raw = b"".join(b"diff --git " + section for section in sections)
-    text = raw.decode("utf-8", "backslashreplace").replace("\0", "\\x00")
-    return text if len(text.encode()) <= room_bytes else None
+    return end.out
+
+
+def _count_sections(change: ChangedPath) -> int:
+    """A change of kind is shown as a removal with an addition."""
+    return 2 if change.status == "T" else 1
+
+
+def changed_lines(
+    store: Store, old: str, new: str, *, max_bytes: int = MAX_LINES_BYTES
+) -> Mapping[str, LineChange]:
+    """The lines that differ, by path; a path beyond the bound counts as changed everywhere.
+
+    Args:
+        store: Where both commits are.
+        old: The older side, a commit or tree; line numbers are the newer's.
+        new: The newer side.
+        max_bytes: Of git's text of all differences.
+    """
+    changes = changed_paths(store, old, new)
+    diff = _diff(store, ["-U0", check_oid(old), check_oid(new)], max_bytes)
+    if diff is None:
+        return _lines_by_path(store, old, new, changes, max_bytes)
+    sections = split_sections(diff)
+    if len(sections) != sum(map(_count_sections, changes)):
+        return dict.fromkeys((change.path for change in changes), WHOLE)
+    found: dict[str, LineChange] = {}
+    for change in changes:
+        found[change.path] = _lines_of(change, sections[0])
+        sections = sections[_count_sections(change) :]
+    return found
+
+
+def _lines_by_path(
+    store: Store, old: str, new: str, changes: tuple[ChangedPath, ...], room_bytes: int
+) -> dict[str, LineChange]:
+    """One path after the other, until the room is used up."""
+    found: dict[str, LineChange] = {}
+    for change in changes:
+        diff = _diff_of(store, old, new, change, room_bytes, "-U0")
+        found[change.path] = WHOLE if diff is None else _lines_of(change, diff)
+        room_bytes -= len(diff or b"")
+    return found
+
+
+def _lines_of(change: ChangedPath, section: bytes) -> LineChange:
+    is_whole = change.status != "M" or change.old_mode != change.new_mode or change.new_mode == GITLINK
+    return parse_section(section, whole=is_whole)
 
 
 def _sizes(store: Store, oids: Collection[str]) -> dict[str, int]:

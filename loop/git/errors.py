@@ -18,6 +18,8 @@
         ├── PatchIntegrityError  `patch_integrity`
         ├── EmptyChangeError     `no_change`
         ├── NestedRepoError      `nested_repo`
+        ├── SubmoduleChangedError `submodule_changed`
+        ├── FilterUnsupportedError `unsupported_filter`
         ├── MergeConflictError   `merge_conflict`
         ├── NothingAheadError    `already_upstream`
         └── TaskLineError        the task file on the branch cannot be marked as done
@@ -184,6 +186,22 @@ class NestedRepoError(ChangeError):
 
     def __init__(self, paths: tuple[str, ...]) -> None:
         super().__init__(f"The change adds a git repository inside the repository: {show_paths(paths)}.")
+        self.paths = paths
+
+
+class SubmoduleChangedError(ChangeError):
+    """The change moves, removes or replaces git links that the base has."""
+
+    def __init__(self, paths: tuple[str, ...]) -> None:
+        super().__init__(f"The change touches a submodule: {show_paths(paths)}.")
+        self.paths = paths
+
+
+class FilterUnsupportedError(ChangeError):
+    """The change writes files that the base's attributes put under a content filter, such as LFS."""
+
+    def __init__(self, paths: tuple[str, ...]) -> None:
+        super().__init__(f"A content filter such as LFS stands over changed files: {show_paths(paths)}.")
         self.paths = paths
 
 

@@ -86,6 +86,14 @@ class Store:
             found.append(TreeEntry(decode_path(path), mode, oid))
         return tuple(found)
 
+    def parent_of(self, commit: str) -> str:
+        """The commit's first parent.
+
+        Raises:
+            GitCommandError: It has none.
+        """
+        return self.git(["rev-parse", "--verify", f"{reading.check_oid(commit)}^"]).out.decode().strip()
+
     def commit_text(self, commit: str) -> reading.CommitText:
         """Tree, parents, message and author."""
         return reading.read_commit(self.path, commit)

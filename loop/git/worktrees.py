@@ -68,6 +68,16 @@ def find_worktree(checkout: Checkout, branch: str) -> Path | None:
     return None
 
 
+def drop_refs(checkout: Checkout, prefix: str) -> int:
+    """Remove refs of ours below `prefix` from the person's repository; return how many there were."""
+    args = ["for-each-ref", "--format=%(refname)", prefix.rstrip("/")]
+    names = run_git(args, profile=SEALED, git_dir=checkout.common_dir).out.splitlines()
+    if names:
+        feed = b"".join(b"delete %s\0\0" % name for name in names)
+        run_git(["update-ref", "--stdin", "-z"], profile=SEALED, git_dir=checkout.common_dir, stdin=feed)
+    return len(names)
+
+
 def _find_rebase(checkout: Checkout, branch: str) -> Path | None:
     """The git folder of a rebase of this branch: git shows its HEAD as detached meanwhile."""
     for folder in (checkout.common_dir, *(checkout.common_dir / "worktrees").glob("*")):

@@ -4,7 +4,7 @@ Pure: no I/O.
 """
 
 from instrument.schema.job import CommandEnd, JobEnd
-from instrument.schema.state import CheckFailure, Finding, PendingDiff, TaskState
+from instrument.schema.state import CheckFailure, Finding, PendingDiff, ReviewMark, TaskState
 from instrument.schema.vocabulary import EffectKind, Outcome
 from loop.machine.checks import commands_of, compared_lines, failed_of, flaky_names, merge_runs
 from loop.machine.facts import (
@@ -96,7 +96,7 @@ def _absorb_job(state: TaskState, outcome: Outcome, end: JobEnd) -> TaskState:
         return _absorb_coder(state, outcome, end) if outcome in ROUND_TAKEN else state
     if kind is EffectKind.COMPARE_TESTS and outcome is Outcome.TESTS_COMPARED:
         commit = state.candidate.commit if state.candidate else None
-        lines = compared_lines(state.checked, end)
+        lines = compared_lines(end)
         return state.model_copy(update={"compared": lines, "compared_commit": commit})
     return _absorb_commands(state, outcome, end)
 
@@ -170,8 +170,6 @@ def _absorb_candidate(state: TaskState, outcome: Outcome, facts: CandidateFacts)
             "landing": None,
             "gated": None,
             "previous_task_blob": None,
-            "first_run": (),
-            "declared": "",
             "compared": (),
             "conflict_commit": None,
         }
@@ -186,8 +184,8 @@ def _absorb_review(state: TaskState, outcome: Outcome, facts: ReviewFacts) -> Ta
     return state.model_copy(
         update={
             "findings": _merge_findings(state.findings, facts.findings),
-            "reviewed_commit": state.candidate.commit if state.candidate else None,
-            "declared": state.declared if outcome is Outcome.NO_CHANGE_CONFIRMED else "",
+            "reviews": (*state.reviews, _mark(state)),
+            "declared": "" if outcome is Outcome.MUST_FIX_FOUND else state.declared,
             "counters": counters.model_copy(
                 update={
                     "review_rounds": counters.review_rounds + 1,
@@ -199,6 +197,11 @@ def _absorb_review(state: TaskState, outcome: Outcome, facts: ReviewFacts) -> Ta
             ),
         }
     )
+
+
+def _mark(state: TaskState) -> ReviewMark:
+    commit = state.candidate.commit if state.candidate else state.base or ""
+    return ReviewMark(commit=commit, jobs=state.counters.jobs)
 
 
 def _merge_findings(old: tuple[Finding, ...], new: tuple[Finding, ...]) -> tuple[Finding, ...]:
@@ -221,7 +224,6 @@ def _absorb_rebase(state: TaskState, facts: RebaseFacts) -> TaskState:
             "seen_tip": facts.onto,
             "landing": facts.landing,
             "gated": None,
-            "first_run": (),
             "base": facts.landing.onto,
             "image": None if has_moved else state.image,
             "candidate": facts.candidate or state.candidate,

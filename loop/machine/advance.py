@@ -73,8 +73,8 @@ def advance(state: TaskState, outcome: Outcome, facts: Facts | None) -> TaskStat
             outcome=outcome,
             details=stop_details(state, outcome, facts),
             folder=state.attempt.folder if state.attempt else None,
-            choices=stop_choices(facts),
-            retry_at_utc=retry_time(facts),
+            choices=stop_choices(outcome, facts),
+            retry_at_utc=retry_time(outcome, facts),
         )
     absorbed = absorb(state, outcome, facts) if facts else state
     return absorbed.model_copy(

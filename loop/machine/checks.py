@@ -28,7 +28,12 @@ def failed_of(commands: Commands) -> Commands:
 
 
 def merge_runs(first: Commands, second: Commands) -> Commands:
-    """The first run's ends, each replaced by its second run's; in the first's order."""
+    """The first run's ends, each replaced by its second run's; in the first's order.
+
+    After a set-up that failed nothing of the first run stands: all of it ran again.
+    """
+    if any(_is_set_up(command) for command in first):
+        return second
     again = {command.name: command for command in second}
     known = {command.name for command in first}
     merged = tuple(again.get(command.name, command) for command in first)
@@ -42,12 +47,15 @@ def flaky_names(first: Commands, merged: Commands) -> tuple[str, ...]:
 
 
 def names_again(commands: Commands, *, but: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """What a second run has to run; empty means all of it, where the set-up itself had failed.
+    """What a second run has to run; empty means all of it, where the set-up itself had failed."""
+    if any(_is_set_up(command) for command in commands):
+        return ()
+    return tuple(command.name for command in failed_of(commands) if command.name not in but)
 
-    A set-up command's name has a dot, which no check's has; nothing ran after it.
-    """
-    names = tuple(command.name for command in failed_of(commands) if command.name not in but)
-    return () if any("." in name for name in names) else names
+
+def _is_set_up(command: CommandEnd) -> bool:
+    """A set-up command's name has a dot, which no check's has; it is here only where it failed."""
+    return "." in command.name
 
 
 def judge_baseline(state: TaskState, end: JobEnd) -> Outcome:
@@ -86,14 +94,17 @@ def judge_gate(state: TaskState, end: JobEnd) -> Outcome:
     return Outcome.GATE_FAILED
 
 
-def compared_lines(checked: Commands, end: JobEnd) -> tuple[str, ...]:
-    """How the checks end with the base's test files, as facts for the reviewer."""
-    own = {command.name: command for command in checked}
-    lines = []
-    for command in commands_of(end):
-        ours = own.get(command.name)
-        if command.has_passed == (ours is not None and ours.has_passed):
-            continue
-        how = "passes" if command.has_passed else f"fails (exit code {command.exit_code})"
-        lines.append(f"{command.name} {how} with the base's test files")
-    return tuple(lines) or ("every check ends the same with the base's test files",)
+def compared_lines(end: JobEnd) -> tuple[str, ...]:
+    """How the checks end with the base's test files, as facts for the reviewer: with its own all passed."""
+    lines = tuple(
+        f"{command.name} fails ({how_ended(command)}) with the base's test files"
+        for command in failed_of(commands_of(end))
+    )
+    return lines or ("every check passes with the base's test files, too",)
+
+
+def how_ended(command: CommandEnd) -> str:
+    """The end of a command that did not pass, in words."""
+    if command.timed_out:
+        return "timed out"
+    return f"signal {command.signal}" if command.signal else f"exit code {command.exit_code}"

@@ -10,7 +10,7 @@ from instrument.schema.job import JobEnd
 from instrument.schema.state import TaskState
 from instrument.schema.vocabulary import Outcome
 from loop.machine.budget import money_budget, time_budget_ms
-from loop.machine.checks import commands_of, failed_of
+from loop.machine.checks import commands_of, failed_of, how_ended
 from loop.machine.facts import (
     BaseFacts,
     CandidateFacts,
@@ -22,7 +22,7 @@ from loop.machine.facts import (
     ReviewFacts,
     SetupFacts,
 )
-from loop.machine.judge import must_fixes
+from loop.machine.judge import PROVIDER_OUTCOMES, must_fixes
 
 MAX_DETAILS = 20
 MAX_DETAIL_CHARS = 300
@@ -69,9 +69,7 @@ def _review_lines(facts: ReviewFacts) -> tuple[str, ...]:
 
 
 def _job_lines(end: JobEnd) -> tuple[str, ...]:
-    lines = [
-        f"{c.name}: {_how(c.exit_code, c.signal, c.timed_out)}: {c.run}" for c in failed_of(commands_of(end))
-    ]
+    lines = [f"{c.name}: {how_ended(c)}: {c.run}" for c in failed_of(commands_of(end))]
     if end.report_error:
         lines.append(end.report_error)
     if end.report is not None:
@@ -108,24 +106,21 @@ def _report_lines(end: JobEnd) -> list[str]:
     return lines
 
 
-def _how(exit_code: int | None, signal: int | None, timed_out: bool) -> str:  # noqa: FBT001 - private
-    if timed_out:
-        return "timed out"
-    return f"signal {signal}" if signal else f"exit code {exit_code}"
-
-
-def stop_choices(facts: Facts | None) -> tuple[str, ...]:
+def stop_choices(outcome: Outcome, facts: Facts | None) -> tuple[str, ...]:
     """The answers that a blocked coder offers; at most five, each a line."""
-    if not isinstance(facts, JobFacts) or facts.end.result is None:
-        return ()
-    if facts.end.result.outcome != "blocked":
+    is_asked = outcome is Outcome.CODER_BLOCKED
+    if not is_asked or not isinstance(facts, JobFacts) or facts.end.result is None:
         return ()
     return tuple(choice[:MAX_DETAIL_CHARS] for choice in facts.end.result.choices[:MAX_CHOICES])
 
 
-def retry_time(facts: Facts | None) -> datetime | None:
-    """When the provider said that its limit resets; none where it did not say."""
-    if not isinstance(facts, JobFacts | ReviewFacts) or not facts.end.ledger.calls:
+def retry_time(outcome: Outcome, facts: Facts | None) -> datetime | None:
+    """When the provider said that its limit resets; none where it did not say, or is not the reason."""
+    if (
+        outcome not in PROVIDER_OUTCOMES.values()
+        or not isinstance(facts, JobFacts | ReviewFacts)
+        or not facts.end.ledger.calls
+    ):
         return None
     last = facts.end.ledger.calls[-1]
     if last.has_succeeded or last.retry_after_s is None:

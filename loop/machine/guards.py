@@ -158,14 +158,19 @@ def tree_missing(_: TaskState, end: JobEnd) -> Outcome | None:
 
 
 def tree_unchanged(state: TaskState, end: JobEnd) -> Outcome | None:
-    """Nothing was changed: a crash, a claim that the base is right already, or simply nothing done."""
+    """Nothing was changed: a crash, a claim that the base is right already, or simply nothing done.
+
+    A base on which checks fail that the task turns green is not right already, whatever is said.
+    """
     tree = end.report.tree if end.report else None
     if tree is None or tree.tree != tree.base_tree:
         return None
     if end.agent is None or not end.agent.finished:
         return Outcome.AGENT_CRASHED
     is_claim = end.result is not None and end.result.outcome == "no_change_needed"
-    return Outcome.NO_CHANGE_DECLARED if is_claim and state.candidate is None else Outcome.NOTHING_CHANGED
+    if is_claim and state.candidate is None and not state.terms.turns_green:
+        return Outcome.NO_CHANGE_DECLARED
+    return Outcome.NOTHING_CHANGED
 
 
 CODER_GUARDS: tuple[Guard, ...] = (

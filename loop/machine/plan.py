@@ -159,7 +159,7 @@ def _plan_gate(state: TaskState) -> Effect:
         commit=landing.commit,
         image=state.image,
         deadline_ms=commands_deadline_ms(state),
-        only=names_again(state.first_run, but=state.terms.turns_green),
+        only=names_again(state.first_run),
     )
 
 

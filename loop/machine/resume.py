@@ -8,6 +8,7 @@ from typing import Literal
 
 from instrument.schema.state import Counters, Finding, Ruling, Stop, TaskState
 from instrument.schema.vocabulary import Severity, Stage, StopReason
+from loop.machine.lift import count_granted, is_lifted
 from loop.machine.stops import STOPS
 
 How = Literal["rerun", "ruling", "auto_merge", "task_edited", "grant", "allow"]
@@ -16,7 +17,6 @@ APPROVED_STAGES = (Stage.REBASE, Stage.GATE, Stage.MERGE)
 """Where work stands on an approval, which an edit of the task voids: it was given for another text."""
 WAITS_FOR_MAIN = (StopReason.READY_TO_MERGE, StopReason.MERGE_CONFLICT, StopReason.IMAGE_UNFIT)
 """Stops on an approval that a new commit on the branch may lift: a rerun rebases onto it."""
-
 
 GRANTED = {
     "check": "check",
@@ -39,14 +39,14 @@ def resume(
         state: A stopped task.
         how: What the person did.
         main_has_moved: The branch's tip is no longer the landing commit's parent, or the base.
-        counter: What a grant is of, such as `check` or `usd`.
+        counter: What a grant is of, such as `check` or `usd`; one that is too small leads nowhere.
     """
     state = state if how == "rerun" else unpark(state)
     stop = state.stop
     if state.stage is not Stage.STOPPED or stop is None:
         return None
     target = _target(stop, how, main_has_moved=main_has_moved, counter=counter)
-    if target is None:
+    if target is None or (counter is not None and not is_lifted(state, stop, counter)):
         return None
     stage = stop.stage if target is Stage.STOPPED else target
     if how == "task_edited" and stage in APPROVED_STAGES:
@@ -56,8 +56,9 @@ def resume(
             "seq": state.seq + 1,
             "stage": stage,
             "stop": None,
-            "counters": _forgive(state.counters, stop),
+            "counters": count_granted(state.counters, _forgive(state.counters, stop), counter),
             "first_run": (),
+            "declared": "" if stage is Stage.IMPLEMENT else state.declared,
         }
     )
     return _forget(moved, stop) if stage is Stage.READY else moved
@@ -104,12 +105,12 @@ def _forget(state: TaskState, stop: Stop) -> TaskState:
 
     After a conflict the coder is shown its old change, to make it again on what is there now.
     """
-    conflict = (
-        state.candidate.commit if stop.reason is StopReason.MERGE_CONFLICT and state.candidate else None
-    )
+    conflict = state.conflict_commit
+    if stop.reason is StopReason.MERGE_CONFLICT and state.candidate is not None:
+        conflict = state.candidate.commit
     update: dict[str, object] = {"base": None, "image": None, "baseline_passed": False, "candidate": None}
     update |= {"landing": None, "gated": None, "failures": (), "checked": (), "declared": ""}
-    update |= {"compared": (), "conflict_commit": conflict}
+    update |= {"compared": (), "compared_commit": None, "conflict_commit": conflict}
     return state.model_copy(update=update)
 
 
@@ -118,7 +119,8 @@ def park(state: TaskState, why: str) -> TaskState:
     stop = state.parked or state.stop
     if stop is None:
         raise ValueError("only a stopped task can be parked")
-    parked = stop.model_copy(update={"reason": StopReason.PARKED, "details": (why,), "choices": ()})
+    aside: dict[str, object] = {"details": (why,), "choices": (), "retry_at_utc": None}
+    parked = stop.model_copy(update={"reason": StopReason.PARKED} | aside)
     return state.model_copy(update={"seq": state.seq + 1, "stop": parked, "parked": stop})
 
 

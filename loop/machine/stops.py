@@ -209,6 +209,7 @@ STOPS: dict[StopReason, StopRow] = {
     ),
     _R.PARKED: StopRow(
         "You: the task is parked; answer what it waited for (ruling, grant, allow, edit) to take it up.",
+        edit=None,
     ),
     _R.STATE_CORRUPT: StopRow(
         "You: state.json cannot be read; nothing was changed. Restore it, or begin again with --restart.",

@@ -21,6 +21,14 @@ REQUIRED = {
     Role.REVIEWER: ("task", "rulings", "closed", "checks", "diff", "paths", "left_out", "verdict_form"),
 }
 """Sections that a template of one's own must place, each exactly once."""
+ADDED = {
+    Role.CODER: {"conflict": "# Your earlier change, to be made again on this tree"},
+    Role.REVIEWER: {
+        "declared": "# The coder declares that no change is needed: judge the base",
+        "compared": "# Facts about the tests",
+    },
+}
+"""Sections that follow, under these headings, where a template of one's own does not place them."""
 _MARK = re.compile("\0([a-z_]+)\0")
 _RENDER_ERRORS = (
     TemplateError,
@@ -83,7 +91,9 @@ def _coder_sections(m: CoderMaterials) -> dict[str, str]:
         "decisions": sections.decision_lines(m.decisions),
         "checks": sections.command_lines(m.checks),
         "files": sections.name_list((*m.files, *m.allow)),
+        "allowed": sections.name_list(m.allow),
         "protected": sections.name_list(path for path in m.protected if path not in m.allow),
+        "conflict": sections.fenced(m.conflict, "diff"),
     }
 
 
@@ -94,7 +104,12 @@ def _reviewer_sections(m: ReviewerMaterials) -> dict[str, str]:
         "rulings": sections.ruling_blocks(m.rulings),
         "closed": sections.finding_blocks(m.closed),
         "findings": sections.finding_blocks(m.findings),
+        "fixed": sections.finding_blocks(m.fixed),
+        "changed_since": sections.fact_lines(m.changed_since),
         "decisions": sections.decision_lines(m.decisions),
+        "compared": sections.fact_lines(m.compared),
+        "flaky": sections.fact_lines(m.flaky),
+        "declared": sections.fenced(m.declared),
         "summary": sections.fenced(m.summary),
         "checks": sections.check_table(m.checks),
         "paths": sections.path_list(m.paths),
@@ -119,6 +134,9 @@ def _compose(
     marks = {key: f"\0{key}\0" if text else "" for key, text in parts.items()}
     rendered = _render(template if template is not None else _default(role), {**scalars, **marks}, name)
     found = _MARK.findall(rendered)
+    for key, heading in ADDED[role].items():
+        if marks[key] and key not in found:
+            rendered = f"{rendered.rstrip()}\n\n{heading}\n\n{marks[key]}\n"
     problems = [
         Problem(name, None, f"the template must place {{{{ {key} }}}} exactly once, unchanged")
         for key in parts

@@ -41,6 +41,7 @@ class CoderMaterials:
     """What the program will run on the result."""
     files: tuple[str, ...]
     allow: tuple[str, ...] = ()
+    """What the task or a person allows beside `files`, protected or not."""
     protected: tuple[str, ...] = ()
     failed: tuple[FailedCheck, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -49,6 +50,8 @@ class CoderMaterials:
     decisions: tuple[Decision, ...] = ()
     task_diff: str = ""
     """What changed in the task file since the round before."""
+    conflict: str = ""
+    """The coder's own earlier diff, which no longer fits the base: to be made again on this tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +75,18 @@ class ReviewerMaterials:
     closed: tuple[Finding, ...] = ()
     """Points that a ruling settled."""
     findings: tuple[Finding, ...] = ()
-    """What earlier reviews raised and no ruling closed."""
+    """What the last review raised and no ruling closed."""
+    fixed: tuple[Finding, ...] = ()
+    """What earlier reviews raised, and the last one did not raise again."""
+    changed_since: tuple[str, ...] = ()
+    """From the second review on: what changed since the last one, a path with its lines each."""
     decisions: tuple[Decision, ...] = ()
     summary: str = ""
     """The coder's own."""
     task_diff: str = ""
+    compared: tuple[str, ...] = ()
+    """How the base's own tests ended on the candidate where it touches tests, a sentence each."""
+    flaky: tuple[str, ...] = ()
+    """Checks of this candidate that failed once and then passed, by name."""
+    declared: str = ""
+    """Why the coder says that no change is needed: then the tree is the base, and there is no diff."""

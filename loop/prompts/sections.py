@@ -85,8 +85,14 @@ def finding_blocks(findings: Iterable[Finding]) -> str:
 
 
 def decision_lines(decisions: Iterable[Decision]) -> str:
-    """List the choices that coders took by themselves."""
-    return fenced("\n".join(f"- {d.choice} (why: {d.why}; to undo: {d.undo})" for d in decisions))
+    """List the choices that coders took by themselves, each with the id that a reviewer may name."""
+    lines = (f"D{n}: {d.choice} (why: {d.why}; to undo: {d.undo})" for n, d in enumerate(decisions, start=1))
+    return fenced("\n".join(lines))
+
+
+def fact_lines(facts: Iterable[str]) -> str:
+    """List what the program found, a line each."""
+    return fenced("\n".join(f"- {shown_path(fact)}" for fact in facts))
 
 
 def path_list(paths: Iterable[SizedPath]) -> str:

@@ -5,13 +5,15 @@ Limits: under the repository's lock; the person's checkout is touched by `merge`
 
 from instrument.schema.state import Candidate, Landing, TaskState
 from loop.git.candidate import build_candidate, changed_paths
+from loop.git.cleanup import forget_task
 from loop.git.errors import (
     EmptyChangeError,
+    FilterUnsupportedError,
     MergeConflictError,
     NestedRepoError,
     NothingAheadError,
     PatchIntegrityError,
-    RemoteUnavailableError,
+    SubmoduleChangedError,
     TaskLineError,
 )
 from loop.git.landing import make_landing, rebase_candidate
@@ -52,12 +54,16 @@ def commit_candidate(context: Context, state: TaskState, effect: CommitCandidate
         return CandidateFacts(key=effect.key, problem=CandidateProblem.EMPTY)
     except NestedRepoError as error:
         return _problem(effect, CandidateProblem.NESTED, error.paths)
+    except SubmoduleChangedError as error:
+        return _problem(effect, CandidateProblem.SUBMODULE, error.paths)
+    except FilterUnsupportedError as error:
+        return _problem(effect, CandidateProblem.FILTER, error.paths)
     except PatchIntegrityError as error:
         return CandidateFacts(key=effect.key, problem=CandidateProblem.UNPROVEN, details=(str(error),))
     scope = judge_scope(
         changed_paths(context.store, effect.base, made.commit),
-        files=papers.task.files,
-        allow=papers.task.allow,
+        files=(*papers.task.files, *state.allowed),
+        allow=(*papers.task.allow, *state.allowed),
         protected=papers.config.protected,
         generated=papers.config.generated,
     )
@@ -124,18 +130,17 @@ def rebase(context: Context, state: TaskState, effect: Rebase) -> RebaseFacts:
 def merge_landing(context: Context, state: TaskState, effect: Merge) -> MergeFacts:
     """Move the branch to exactly the gated commit; found there already, it is merged."""
     landing = effect.landing
-    try:
-        with repo_lock(context.home, state.repo, LOCK_TIMEOUT_S):
-            end = merge(
-                context.store,
-                context.store.checkout,
-                landing=landing.commit,
-                onto=landing.onto,
-                branch=context.branch,
-                remote=context.remote,
-            )
-    except RemoteUnavailableError as error:
-        return MergeFacts(key=effect.key, result="refused", details=(str(error),))
+    with repo_lock(context.home, state.repo, LOCK_TIMEOUT_S):
+        end = merge(
+            context.store,
+            context.store.checkout,
+            landing=landing.commit,
+            onto=landing.onto,
+            branch=context.branch,
+            remote=context.remote,
+        )
+        if isinstance(end, Merged):
+            forget_task(context.store, state.task_id)
     match end:
         case Merged():
             return MergeFacts(key=effect.key, result="merged", details=end.notes)

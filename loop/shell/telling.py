@@ -3,9 +3,10 @@
 Limits: reads job folders and the store, writes nothing.
 """
 
-from instrument.schema.state import CheckFailure, TaskState
+from instrument.schema.state import CheckFailure, Finding, TaskState
 from instrument.schema.vocabulary import Role
-from loop.git.changes import ChangedPath, changed_paths, review_diff
+from loop.git.changes import ChangedPath, changed_lines, changed_paths, review_diff
+from loop.git.lines import show_changes
 from loop.globs import compile_globs
 from loop.machine.effects import Implement, Review
 from loop.machine.resume import open_findings
@@ -27,13 +28,14 @@ def tell_coder(context: Context, state: TaskState, effect: Implement, papers: Pa
         round=effect.round,
         checks=baseline_checks(papers.task, papers.config),
         files=papers.task.files,
-        allow=papers.task.allow,
+        allow=(*papers.task.allow, *state.allowed),
         protected=papers.config.protected,
         failed=tuple(_failed(context, failure) for failure in state.failures),
         findings=open_findings(state),
         rulings=state.rulings,
         decisions=state.decisions,
         task_diff=task_difference(context, state),
+        conflict=_conflict(context, state),
     )
     return coder_prompt(
         materials, papers.templates.get(Role.CODER), name=papers.config.prompts.coder or "coder.md.j2"
@@ -42,7 +44,7 @@ def tell_coder(context: Context, state: TaskState, effect: Implement, papers: Pa
 
 def tell_reviewer(context: Context, state: TaskState, effect: Review, papers: Papers) -> bytes:
     """A review's prompt, UTF-8."""
-    changed = changed_paths(context.store, effect.base, effect.start)
+    changed = () if state.declared else changed_paths(context.store, effect.base, effect.start)
     generated = tuple(change.path for change in changed if _is_generated(change, papers))
     diff = review_diff(context.store, effect.base, effect.start, MAX_DIFF_BYTES, skip=generated)
     materials = ReviewerMaterials(
@@ -56,7 +58,12 @@ def tell_reviewer(context: Context, state: TaskState, effect: Review, papers: Pa
         left_out=tuple(change.path for change in diff.left_out),
         rulings=state.rulings,
         closed=tuple(finding for finding in state.findings if finding.closed),
-        findings=tuple(finding for finding in state.findings if not finding.closed),
+        findings=open_findings(state),
+        fixed=_fixed(state),
+        changed_since=_changed_since(context, state, effect),
+        compared=state.compared,
+        flaky=state.flaky,
+        declared=state.declared,
         decisions=state.decisions,
         summary=_summary(state),
         task_diff=task_difference(context, state),
@@ -66,6 +73,27 @@ def tell_reviewer(context: Context, state: TaskState, effect: Review, papers: Pa
         papers.templates.get(Role.REVIEWER),
         name=papers.config.prompts.reviewer or "reviewer.md.j2",
     )
+
+
+def _conflict(context: Context, state: TaskState) -> str:
+    """The change that no longer fits, as it was made on the old base."""
+    commit = state.conflict_commit
+    if commit is None:
+        return ""
+    return review_diff(context.store, context.store.parent_of(commit), commit, MAX_DIFF_BYTES).text
+
+
+def _fixed(state: TaskState) -> tuple[Finding, ...]:
+    """What earlier reviews raised and the last one did not raise again."""
+    last = state.counters.review_rounds
+    return tuple(f for f in state.findings if not f.closed and f.round != last)
+
+
+def _changed_since(context: Context, state: TaskState, effect: Review) -> tuple[str, ...]:
+    """What changed since the last review, a path with its lines each; nothing at the first."""
+    if not state.reviews or state.declared:
+        return ()
+    return show_changes(changed_lines(context.store, state.reviews[-1].commit, effect.start))
 
 
 def _summary(state: TaskState) -> str:

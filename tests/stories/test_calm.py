@@ -3,23 +3,13 @@
 from pathlib import Path
 
 from instrument.schema.vocabulary import Stage
-from loop.machine.facts import JobFacts, MergeFacts, RebaseFacts, ReviewFacts, SetupFacts
-from support.ends import command, commands_end, finding, review_end
-from support.lives import Life, new_state, rebase_facts, terms
+from loop.machine.facts import JobFacts, MergeFacts, RebaseFacts, SetupFacts
+from support.ends import command, commands_end
+from support.lives import RED, Life, must_fix, new_state, rebase_facts, terms
 
 START = "base_found image_ready baseline_passed"
 ROUND = "diff_returned candidate_committed"
 END = "rebased gate_passed merged"
-
-
-def failing(*names):
-    ends = [command(name, 1) for name in names or ("unit",)]
-    return lambda _, e: JobFacts(key=e.key, end=commands_end(e.key, *ends))
-
-
-def must_fix(state, effect):
-    found = (finding(state.counters.findings + 1, effect.round),)
-    return ReviewFacts(key=effect.key, end=review_end(effect.key), findings=found)
 
 
 def test_a_calm_task_lands(tmp_path: Path):
@@ -34,9 +24,9 @@ def test_a_calm_task_lands(tmp_path: Path):
 
 
 def test_the_demo_story_takes_three_rounds_and_two_reviews(tmp_path: Path):
-    life = Life(tmp_path, check=[failing()], review=[must_fix]).run()
+    life = Life(tmp_path, check=[RED] * 2, review=[must_fix]).run()
     assert life.trail == (
-        f"{START} {ROUND} check_failed {ROUND} checks_passed must_fix_found"
+        f"{START} {ROUND} check_doubted check_failed {ROUND} checks_passed must_fix_found"
         f" {ROUND} checks_passed review_approved {END}"
     )
     assert life.state.counters.coder_rounds == 3
@@ -45,9 +35,9 @@ def test_the_demo_story_takes_three_rounds_and_two_reviews(tmp_path: Path):
 
 
 def test_a_failed_gate_goes_back_through_check_and_review(tmp_path: Path):
-    life = Life(tmp_path, gate=[failing("full")]).run()
+    life = Life(tmp_path, gate=[RED] * 2).run()
     assert life.trail == (
-        f"{START} {ROUND} checks_passed review_approved rebased gate_failed"
+        f"{START} {ROUND} checks_passed review_approved rebased gate_doubted gate_failed"
         f" {ROUND} checks_passed review_approved {END}"
     )
 

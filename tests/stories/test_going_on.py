@@ -4,59 +4,42 @@ from pathlib import Path
 
 import pytest
 
-from instrument.schema.job import BigPath
-from instrument.schema.state import Candidate, Caps
+from instrument.schema.job import AgentResult, BigPath
+from instrument.schema.state import Candidate, Caps, TaskState
 from instrument.schema.vocabulary import EffectKind, Ended, Stage, StopReason
 from loop.machine.advance import begin
 from loop.machine.facts import (
-    CandidateFacts,
     CandidateProblem,
     EngineFacts,
-    JobFacts,
     MergeFacts,
     RebaseFacts,
-    ReviewFacts,
     SetupFacts,
 )
 from loop.machine.plan import plan
-from support.ends import (
-    coder_end,
-    command,
-    commands_end,
-    denied,
-    end,
-    failed_call,
-    finding,
-    review_end,
-    tree,
+from loop.machine.resume import GRANTED, allow, grant, record_ruling, resume
+from support.ends import denied, failed_call, tree
+from support.lives import (
+    RED,
+    Life,
+    base_facts,
+    coder,
+    commands,
+    lost,
+    must_fix,
+    new_state,
+    problem,
+    rebase_facts,
+    reviewer,
+    terms,
 )
-from support.lives import Life, base_facts, new_state, rebase_facts, terms
 
 
-def coder(times=1, **changes):
-    return {"implement": [lambda _, e: JobFacts(key=e.key, end=coder_end(e.key, **changes))] * times}
+def coders(times=1, **changes):
+    return {"implement": [coder(**changes)] * times}
 
 
-def candidate(problem):
-    return {"commit_candidate": [lambda _, e: CandidateFacts(key=e.key, problem=problem, details=("x",))]}
-
-
-def must_fix(state, effect):
-    found = (finding(state.counters.findings + 1, effect.round),)
-    return ReviewFacts(key=effect.key, end=review_end(effect.key), findings=found)
-
-
-def red(_, effect):
-    return JobFacts(key=effect.key, end=commands_end(effect.key, command("unit", 1)))
-
-
-def green(_, effect):
-    return JobFacts(key=effect.key, end=commands_end(effect.key))
-
-
-def lost(_, effect):
-    gone = end(effect.key, container={"lost": True}).model_copy(update={"report": None})
-    return JobFacts(key=effect.key, end=gone)
+def candidate(kind):
+    return {"commit_candidate": [problem(kind, "x")]}
 
 
 NO_REPAIRS = {"terms": terms(caps=Caps(check=0, gate=0, review=1, main_moved=0, interruptions=0))}
@@ -64,41 +47,50 @@ BIG = tree(oversized=True, biggest=(BigPath(path="a", size_bytes=1),))
 
 LIVES = {
     "ready_to_merge": ({}, {"authorised": False}),
-    "baseline_red": ({"baseline": [red]}, {}),
-    "baseline_green": ({"baseline": [green, red]}, {"terms": terms(turns_green=("unit",))}),
-    "no_change": (coder(report={"tree": tree("b")}), {}),
+    "baseline_red": ({"baseline": [RED] * 2}, {}),
+    "baseline_green": ({"baseline": [commands(), RED]}, {"terms": terms(turns_green=("unit",))}),
+    "no_change": (coders(report={"tree": tree("b")}), {}),
     "out_of_scope": (candidate(CandidateProblem.OUT_OF_SCOPE), {}),
     "protected_path": (candidate(CandidateProblem.PROTECTED), {}),
     "nested_repo": (candidate(CandidateProblem.NESTED), {}),
-    "patch_too_large": (coder(report={"tree": BIG}), {}),
+    "patch_too_large": (coders(report={"tree": BIG}), {}),
     "patch_integrity": (candidate(CandidateProblem.UNPROVEN), {}),
-    "bad_job_output": (coder(report={"error": "no space"}), {}),
-    "checks_exhausted": ({"check": [red]}, NO_REPAIRS),
+    "bad_job_output": (coders(report={"error": "no space"}), {}),
+    "checks_exhausted": ({"check": [RED] * 2}, NO_REPAIRS),
     "review_exhausted": ({"review": [must_fix]}, NO_REPAIRS),
     "review_unreadable": (
-        {"review": [lambda _, e: ReviewFacts(key=e.key, end=review_end(e.key), fault="no_block")] * 2},
+        {"review": [reviewer(fault="no_block")] * 2},
         {},
     ),
-    "gate_exhausted": ({"gate": [red]}, NO_REPAIRS),
+    "gate_exhausted": ({"gate": [RED] * 2}, NO_REPAIRS),
     "merge_conflict": (
         {"rebase": [lambda _, e: RebaseFacts(key=e.key, onto="8" * 40, conflicts=("x",))]},
         {},
     ),
     "main_moving": ({"merge": [lambda _, e: MergeFacts(key=e.key, result="moved")]}, NO_REPAIRS),
     "push_rejected": ({"merge": [lambda _, e: MergeFacts(key=e.key, result="refused", details=("x",))]}, {}),
-    "spend_budget": (coder(denials=(denied("budget"),)), {}),
+    "spend_budget": (coders(denials=(denied("budget"),)), {}),
     "time_budget": ({}, {"terms": terms(budget_ms=90_000)}),
     "unknown_price": ({"find_base": [lambda s, e: base_facts(s, e, unpriced=("m",))]}, {}),
-    "provider_rate_limited": (coder(calls=(failed_call(429),)), {}),
-    "provider_auth": (coder(calls=(failed_call(401),)), {}),
-    "provider_unavailable": (coder(calls=(failed_call(500),)), {}),
-    "agent_failed": (coder(calls=()), {}),
-    "agent_no_first_call": (coder(2, report={"ended": Ended.NO_FIRST_CALL}, calls=()), {}),
-    "job_timeout": (coder(report={"ended": Ended.DEADLINE}), {}),
-    "memory_limit": (coder(container={"oom_killed": True}), {}),
+    "provider_rate_limited": (coders(calls=(failed_call(429),)), {}),
+    "provider_auth": (coders(calls=(failed_call(401),)), {}),
+    "provider_unavailable": (coders(calls=(failed_call(500),)), {}),
+    "agent_failed": (coders(calls=()), {}),
+    "agent_no_first_call": (coders(2, report={"ended": Ended.NO_FIRST_CALL}, calls=()), {}),
+    "job_timeout": (coders(report={"ended": Ended.DEADLINE}), {}),
+    "memory_limit": (coders(container={"oom_killed": True}), {}),
     "interrupted_too_often": ({"implement": [lost]}, NO_REPAIRS),
     "runner_unavailable": ({"merge": [lambda _, e: EngineFacts(key=e.key, detail="x")]}, {}),
     "image_unfit": ({"set_up": [lambda _, e: SetupFacts(key=e.key, image=None, detail="x")]}, {}),
+    "blocked": (coders(result=AgentResult(outcome="blocked", question="which?")), {}),
+    "tests_weakened": (candidate(CandidateProblem.WEAKENED), {}),
+    "secret_found": (candidate(CandidateProblem.SECRET), {}),
+    "submodule_changed": (candidate(CandidateProblem.SUBMODULE), {}),
+    "unsupported_filter": (candidate(CandidateProblem.FILTER), {}),
+    "no_progress": (coders(report={"ended": Ended.NO_PROGRESS}), {}),
+    "pids_limit": (coders(report={"pids_refused": 1}), {}),
+    "disk_full": (coders(report={"ended": Ended.DISK}), {}),
+    "parked": (coders(report={"tree": tree("b")}), {}),
 }
 
 WAYS = {
@@ -106,21 +98,21 @@ WAYS = {
     "baseline_red": "rerun edit",
     "baseline_green": "rerun edit",
     "no_change": "ruling edit",
-    "out_of_scope": "ruling edit",
-    "protected_path": "ruling edit",
+    "out_of_scope": "ruling edit allow",
+    "protected_path": "ruling edit allow",
     "nested_repo": "ruling edit",
     "patch_too_large": "ruling edit",
     "patch_integrity": "ruling edit",
     "bad_job_output": "ruling edit",
-    "checks_exhausted": "ruling edit",
-    "review_exhausted": "ruling edit",
+    "checks_exhausted": "ruling edit grant:check",
+    "review_exhausted": "ruling edit grant:review",
     "review_unreadable": "ruling edit",
-    "gate_exhausted": "ruling edit",
+    "gate_exhausted": "ruling edit grant:gate",
     "merge_conflict": "ruling edit",
-    "main_moving": "rerun edit",
+    "main_moving": "rerun edit grant:main_moved",
     "push_rejected": "rerun edit",
-    "spend_budget": "edit",
-    "time_budget": "edit",
+    "spend_budget": "edit grant:usd",
+    "time_budget": "edit grant:minutes",
     "unknown_price": "rerun edit",
     "provider_rate_limited": "rerun edit",
     "provider_auth": "rerun edit",
@@ -129,9 +121,18 @@ WAYS = {
     "agent_no_first_call": "rerun edit",
     "job_timeout": "ruling edit",
     "memory_limit": "ruling edit",
-    "interrupted_too_often": "rerun edit",
+    "interrupted_too_often": "rerun edit grant:interruptions",
     "runner_unavailable": "rerun edit",
     "image_unfit": "rerun edit",
+    "blocked": "ruling edit",
+    "tests_weakened": "ruling edit",
+    "secret_found": "ruling edit",
+    "submodule_changed": "ruling edit",
+    "unsupported_filter": "ruling edit",
+    "no_progress": "ruling edit",
+    "pids_limit": "ruling edit",
+    "disk_full": "ruling edit",
+    "parked": "ruling edit",
 }
 """Written by hand: what docs/stops.md says is held against this, not read from it."""
 
@@ -139,37 +140,44 @@ WAYS = {
 def stopped_at(folder: Path, reason: str) -> Life:
     moves, changes = LIVES[reason]
     life = Life(folder, new_state(**changes), **moves).run()
+    if reason == "parked":
+        assert life.ending == "no_change"
+        life.park()
     assert life.ending == reason
     return life
 
 
-def edit(life: Life) -> bool:
-    life.state = life.state.model_copy(
-        update={"terms": terms(turns_green=life.state.terms.turns_green), "task_blob": "2" * 40}
+def edited(state: TaskState) -> TaskState:
+    return state.model_copy(
+        update={"terms": terms(turns_green=state.terms.turns_green), "task_blob": "2" * 40}
     )
-    return life.goes_on("task_edited")
+
+
+def granted(counter: str):
+    return lambda state: resume(grant(state, counter, 10**9), "grant", counter=counter)
 
 
 ACTS = {
-    "rerun": lambda life: life.goes_on("rerun"),
-    "ruling": lambda life: life.rule("so be it"),
-    "edit": edit,
-    "auto_merge": lambda life: life.goes_on("auto_merge"),
-}
+    "rerun": lambda state: resume(state, "rerun"),
+    "ruling": lambda state: resume(record_ruling(state, "so be it"), "ruling"),
+    "edit": lambda state: resume(edited(state), "task_edited"),
+    "auto_merge": lambda state: resume(state, "auto_merge"),
+    "allow": lambda state: resume(allow(state, "x"), "allow"),
+} | {f"grant:{counter}": granted(counter) for counter in GRANTED}
 
 
 def test_every_stop_but_a_corrupt_state_has_a_life():
     assert set(LIVES) == set(WAYS) == set(StopReason) - {StopReason.STATE_CORRUPT}
 
 
-@pytest.mark.parametrize("act", ACTS)
 @pytest.mark.parametrize("reason", LIVES)
-def test_which_acts_lead_on(tmp_path: Path, reason, act):
-    life = stopped_at(tmp_path, reason)
-    has_led_on = ACTS[act](life)
-    assert has_led_on is (act in WAYS[reason].split())
-    if has_led_on:
-        assert life.ending == ("merged" if life.state.authorised or act == "auto_merge" else "ready_to_merge")
+def test_which_acts_lead_on(tmp_path: Path, reason):
+    stopped = stopped_at(tmp_path, reason)
+    ways = {act: after for act, on in ACTS.items() if (after := on(stopped.state)) is not None}
+    assert set(ways) == set(WAYS[reason].split())
+    for act, after in ways.items():
+        life = stopped.branch(after).run()
+        assert life.ending == ("merged" if after.authorised or act == "auto_merge" else "ready_to_merge")
 
 
 @pytest.mark.parametrize(
@@ -182,10 +190,14 @@ def test_which_acts_lead_on(tmp_path: Path, reason, act):
         ("job_timeout", {"report": {"ended": Ended.DEADLINE}}),
         ("memory_limit", {"container": {"oom_killed": True}}),
         ("bad_job_output", {"report": {"error": "no space"}}),
+        ("no_progress", {"report": {"ended": Ended.NO_PROGRESS}}),
+        ("pids_limit", {"report": {"pids_refused": 1}}),
+        ("disk_full", {"report": {"ended": Ended.DISK}}),
+        ("blocked", {"result": AgentResult(outcome="blocked")}),
     ],
 )
 def test_a_round_that_failed_is_used_up(tmp_path: Path, reason, changes):
-    life = Life(tmp_path, **coder(**changes)).run()
+    life = Life(tmp_path, **coders(**changes)).run()
     assert life.ending == reason
     assert life.rule("again")
     assert [e.round for e in life.shell.effects if e.kind is EffectKind.IMPLEMENT] == [1, 2]
@@ -194,7 +206,8 @@ def test_a_round_that_failed_is_used_up(tmp_path: Path, reason, changes):
 @pytest.mark.parametrize("reason", ["ready_to_merge", "push_rejected", "runner_unavailable"])
 def test_what_was_approved_for_another_text_is_reviewed_again(tmp_path: Path, reason):
     life = stopped_at(tmp_path, reason)
-    assert edit(life)
+    life.state = edited(life.state)
+    assert life.goes_on("task_edited")
     reviews = [e.round for e in life.shell.effects if e.kind is EffectKind.REVIEW]
     assert reviews == [1, 2]
     assert life.state.counters.coder_rounds == 1
@@ -206,7 +219,8 @@ def test_an_edit_before_a_moved_base_has_its_image_sets_it_up_for_the_review(tmp
     onto = lambda s, e: rebase_facts(s, e, onto="9" * 40)
     life = Life(tmp_path, rebase=[onto], set_up=[good, bad]).run()
     assert (life.ending, life.state.stop.stage) == ("image_unfit", Stage.GATE)
-    assert edit(life)
+    life.state = edited(life.state)
+    assert life.goes_on("task_edited")
     assert life.trail.endswith("setup_failed image_ready review_approved rebased gate_passed merged")
 
 
@@ -228,7 +242,7 @@ def test_before_anything_was_spent_a_rerun_finds_the_branch_anew(tmp_path: Path,
 
 
 def test_a_ruling_on_another_matter_leaves_a_must_fix_to_be_repaired(tmp_path: Path):
-    rounds = [*coder()["implement"], *coder(calls=())["implement"]]
+    rounds = [*coders()["implement"], *coders(calls=())["implement"]]
     life = Life(tmp_path, review=[must_fix], implement=rounds).run()
     assert life.ending == "agent_failed"
     assert life.rule("again")

@@ -139,9 +139,10 @@ def review_end(key: str, **changes: Any) -> JobEnd:
 
 
 def commands_end(key: str, *commands: CommandEnd, **changes: Any) -> JobEnd:
-    """A check, baseline or gate job."""
-    report = {"commands": commands or (command(),)} | changes.pop("report", {})
-    return end(key, role=Role.CHECK, report=report, **changes)
+    """A check, baseline or gate job; `report=None`: it handed nothing back."""
+    given = changes.pop("report", {})
+    made = end(key, role=Role.CHECK, report={"commands": commands or (command(),)} | (given or {}), **changes)
+    return made if given is not None else made.model_copy(update={"report": None})
 
 
 def finding(number: int, round_: int, severity: Severity = Severity.MUST_FIX) -> Finding:

@@ -1,12 +1,12 @@
 """Whole lives of a task with a scripted shell: the machine and the driver are real, the effects are not."""
 
-import itertools
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from instrument.schema.job import CommandEnd
 from instrument.schema.state import AgentChoice, Candidate, Caps, Landing, TaskState, Terms
 from instrument.schema.vocabulary import EffectKind, Outcome, Purpose, RuntimeName
 from loop.drive import Driver
@@ -16,6 +16,7 @@ from loop.machine.facts import (
     BaseFacts,
     CancelledFacts,
     CandidateFacts,
+    CandidateProblem,
     Facts,
     JobFacts,
     MergeFacts,
@@ -23,9 +24,9 @@ from loop.machine.facts import (
     ReviewFacts,
     SetupFacts,
 )
-from loop.machine.resume import How, record_ruling, resume
+from loop.machine.resume import How, allow, grant, park, record_ruling, resume
 from loop.signals import Signals
-from support.ends import START, coder_end, commands_end, review_end
+from support.ends import START, coder_end, command, commands_end, finding, review_end
 
 Move = Callable[[TaskState, Any], Facts]
 CLAUDE = AgentChoice(runtime=RuntimeName.CLAUDE, model="claude-sonnet-4-5")
@@ -77,6 +78,7 @@ GOOD: dict[EffectKind, Move] = {
     EffectKind.IMPLEMENT: lambda _, e: JobFacts(key=e.key, end=coder_end(e.key)),
     EffectKind.COMMIT_CANDIDATE: candidate_facts,
     EffectKind.CHECK: lambda _, e: JobFacts(key=e.key, end=commands_end(e.key)),
+    EffectKind.COMPARE_TESTS: lambda _, e: JobFacts(key=e.key, end=commands_end(e.key)),
     EffectKind.REVIEW: lambda _, e: ReviewFacts(key=e.key, end=review_end(e.key)),
     EffectKind.REBASE: rebase_facts,
     EffectKind.GATE: lambda _, e: JobFacts(key=e.key, end=commands_end(e.key)),
@@ -84,6 +86,40 @@ GOOD: dict[EffectKind, Move] = {
 }
 """What happens where the story says nothing else: all goes well."""
 
+
+def coder(**changes: Any) -> Move:
+    """A coder's job with another end than the good one."""
+    return lambda _, e: JobFacts(key=e.key, end=coder_end(e.key, **changes))
+
+
+def reviewer(fault: str | None = None, **changes: Any) -> Move:
+    """A review with another end, or without a verdict."""
+    return lambda _, e: ReviewFacts(key=e.key, end=review_end(e.key, **changes), fault=fault)
+
+
+def commands(*ends: CommandEnd, **changes: Any) -> Move:
+    """A baseline, check, comparison or gate with these commands."""
+    return lambda _, e: JobFacts(key=e.key, end=commands_end(e.key, *ends, **changes))
+
+
+def problem(kind: CandidateProblem, *details: str) -> Move:
+    """A diff that is no candidate."""
+    return lambda _, e: CandidateFacts(key=e.key, problem=kind, details=details)
+
+
+def must_fix(state: TaskState, effect: Any) -> ReviewFacts:
+    """A review that raises a new must-fix."""
+    found = (finding(state.counters.findings + 1, effect.round),)
+    return ReviewFacts(key=effect.key, end=review_end(effect.key), findings=found)
+
+
+def lost(_: TaskState, effect: Any) -> JobFacts:
+    """A job that the machine lost."""
+    return JobFacts(key=effect.key, end=commands_end(effect.key, container={"lost": True}, report=None))
+
+
+RED = commands(command("unit", 1))
+"""One check fails; it takes two of these in a row for a failed check."""
 MANY = 300
 """More effects than any life has; one without an end would hang the suite."""
 
@@ -132,7 +168,8 @@ class Life:
         self.state = state or new_state()
         self.shell = Scripted({EffectKind[name.upper()]: list(each) for name, each in moves.items()})
         self.noted = Noted()
-        self._clock = itertools.count()
+        self.saved: list[str] = []
+        """Every state that was written; that a disk keeps it is the store's own test."""
 
     def run(self) -> "Life":
         """Drive as far as it goes without a person."""
@@ -150,6 +187,7 @@ class Life:
             watcher=self.noted,
             signals=Signals(),
             now=lambda: START,
+            save=lambda _, state: self.saved.append(state.model_dump_json()),
         )
         try:
             self.state = driver.drive(self.state)
@@ -158,19 +196,44 @@ class Life:
                 journal.close()
         return self
 
-    def goes_on(self, how: How, *, main_has_moved: bool = False) -> bool:
+    def goes_on(self, how: How, *, main_has_moved: bool = False, counter: str | None = None) -> bool:
         """Let a person act; say whether that leads on, and drive if it does."""
-        after = resume(self.state, how, main_has_moved=main_has_moved)
+        after = resume(self.state, how, main_has_moved=main_has_moved, counter=counter)
         if after is None:
             return False
         self.state = after
         self.run()
         return True
 
-    def rule(self, text: str) -> bool:
+    def rule(self, text: str, *, finding: str | None = None) -> bool:
         """Let a person answer the stop."""
-        self.state = record_ruling(self.state, text)
+        self.state = record_ruling(self.state, text, finding=finding)
         return self.goes_on("ruling")
+
+    def grant(self, counter: str, value: int) -> bool:
+        """Let a person set a cap."""
+        self.state = grant(self.state, counter, value)
+        return self.goes_on("grant", counter=counter)
+
+    def allow(self, glob: str) -> bool:
+        """Let a person open a path to the task."""
+        self.state = allow(self.state, glob)
+        return self.goes_on("allow")
+
+    def park(self, why: str = "not now") -> "Life":
+        """Let a person put the task aside."""
+        self.state = park(self.state, why)
+        return self
+
+    def begun(self, kind: EffectKind) -> list[Any]:
+        """The effects of one kind that the shell was asked for, in order."""
+        return [effect for effect in self.shell.effects if effect.kind is kind]
+
+    def branch(self, state: TaskState) -> "Life":
+        """Another life that goes on from here with what this one's moves have left."""
+        other = Life(self.folder, state)
+        other.shell.moves = {kind: list(left) for kind, left in self.shell.moves.items()}
+        return other
 
     @property
     def trail(self) -> str:

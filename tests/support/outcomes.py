@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from instrument.schema.job import JobEnd
+from instrument.schema.job import AgentResult, JobEnd
 from instrument.schema.state import Candidate, Landing, TaskState
 from instrument.schema.vocabulary import EffectKind, Ended
 from loop.machine.facts import (
@@ -42,11 +42,17 @@ LOST = {"lost": True, "started_utc": None, "finished_utc": None}
 EVERY_JOB: dict[str, dict[str, Any]] = {
     "unusable": {"report_error": "torn"},
     "late": {"report": {"ended": Ended.DEADLINE}},
-    "late at the end of its time": {"report": {"ended": Ended.DEADLINE}, "seconds": LONG_S},
     "out of memory": {"container": {"oom_killed": True}},
+    "out of processes": {"report": {"pids_refused": 1}},
+    "out of disk": {"report": {"ended": Ended.DISK}},
     "lost": {"container": LOST},
 }
 """What can come of any job; changes to its good end."""
+EVERY_DEAR_JOB: dict[str, dict[str, Any]] = {
+    "late at the end of its time": {"report": {"ended": Ended.DEADLINE}, "seconds": LONG_S},
+    "long": {"seconds": LONG_S},
+}
+"""What uses the time budget up."""
 EVERY_AGENT: dict[str, dict[str, Any]] = EVERY_JOB | {
     "set-up failed": {"report": {"setup_failed": "pip"}},
     "price": {"denials": (denied("price"),)},
@@ -55,13 +61,15 @@ EVERY_AGENT: dict[str, dict[str, Any]] = EVERY_JOB | {
     "limited": {"calls": (failed_call(429),)},
     "denied": {"calls": (failed_call(401),)},
     "failed": {"calls": (failed_call(500),)},
-    "disk": {"report": {"ended": Ended.DISK}},
-    "long": {"seconds": LONG_S},
-    "costly": {"calls": COSTLY},
+    "stalled": {"report": {"ended": Ended.NO_PROGRESS}},
 }
+EVERY_DEAR_AGENT: dict[str, dict[str, Any]] = EVERY_DEAR_JOB | {"costly": {"calls": COSTLY}}
 CODER = EVERY_AGENT | {
     "good": {},
+    "blocked": {"result": AgentResult(outcome="blocked", question="which?")},
+    "claims": {"result": AgentResult(outcome="no_change_needed"), "report": {"tree": tree("b")}},
     "unchanged": {"report": {"tree": tree("b")}},
+    "crashed": {"report": {"tree": tree("b")}, "agent": agent_run(finished=False)},
     "nested": {"report": {"tree": tree(nested_repos=("x",))}},
     "oversized": {"report": {"tree": tree(oversized=True)}},
 }
@@ -88,19 +96,18 @@ def _base(**changes: Any) -> Move:
     return lambda s, e: BaseFacts(key=e.key, base=FIRST, terms=s.terms, **changes)
 
 
-def _turning_green(state: TaskState, effect: Any) -> BaseFacts:
-    return BaseFacts(
-        key=effect.key, base=FIRST, terms=state.terms.model_copy(update={"turns_green": ("unit",)})
-    )
-
-
 def _problem(problem: CandidateProblem) -> Move:
     return lambda _, e: CandidateFacts(key=e.key, problem=problem, details=("x",))
 
 
-def _committed(_: TaskState, effect: Any) -> CandidateFacts:
-    made = Candidate(commit="c" * 40, tree=effect.pending.tree, base=effect.base, n=1)
-    return CandidateFacts(key=effect.key, candidate=made)
+def _committed(*, changes_tests: bool) -> Move:
+    def move(_: TaskState, effect: Any) -> CandidateFacts:
+        made = Candidate(
+            commit="c" * 40, tree=effect.pending.tree, base=effect.base, n=1, changes_tests=changes_tests
+        )
+        return CandidateFacts(key=effect.key, candidate=made)
+
+    return move
 
 
 def _rebased(onto: str) -> Move:
@@ -112,22 +119,36 @@ def _rebased(onto: str) -> Move:
     return move
 
 
+def _comparisons() -> list[Move]:
+    return [_job(commands_end("k", **changes)) for changes in ({}, *EVERY_JOB.values())]
+
+
 def _commands() -> list[Move]:
     red = command("unit", 1)
     ends = [commands_end("k", **changes) for changes in EVERY_JOB.values()]
-    ends += [commands_end("k"), commands_end("k", red), end("k", report={"setup_failed": "pip"})]
-    ends += [commands_end("k", seconds=LONG_S), commands_end("k", red, seconds=LONG_S)]
+    ends += [commands_end("k"), commands_end("k", red), end("k", report={"setup_failed": "always.1"})]
     return [_job(made) for made in ends]
+
+
+def _dear_commands() -> list[Move]:
+    ends = [commands_end("k", **changes) for changes in EVERY_DEAR_JOB.values()]
+    return [_job(made) for made in (*ends, commands_end("k", command("unit", 1), seconds=LONG_S))]
 
 
 def _reviews() -> list[Move]:
     moves = [_review(review_end("k", **changes)) for changes in EVERY_AGENT.values()]
-    moves += [_review(review_end("k", seconds=LONG_S), must_fix=True)]
-    moves += [_review(review_end("k", calls=COSTLY), must_fix=True)]
     moves += [_review(review_end("k")), _review(review_end("k"), must_fix=True)]
     moves += [_review(review_end("k"), fault="no_block")]
     moves += [_review(review_end("k", agent=agent_run(finished=False)), fault="absent")]
     return moves
+
+
+def _dear_reviews() -> list[Move]:
+    return [
+        _review(review_end("k", **changes), must_fix=must_fix)
+        for changes in EVERY_DEAR_AGENT.values()
+        for must_fix in (True, False)
+    ]
 
 
 def _engine_gone(_: TaskState, effect: Any) -> EngineFacts:
@@ -141,7 +162,6 @@ def _both(*moves: Move) -> list[Move]:
 POSSIBLE: dict[EffectKind, list[Move]] = {
     EffectKind.FIND_BASE: _both(
         _base(),
-        _turning_green,
         _base(unpriced=("x",)),
         _base(provider="limited"),
         _base(provider="denied"),
@@ -153,8 +173,13 @@ POSSIBLE: dict[EffectKind, list[Move]] = {
     ),
     EffectKind.BASELINE: _both(*_commands()),
     EffectKind.IMPLEMENT: _both(*(_job(coder_end("k", **changes)) for changes in CODER.values())),
-    EffectKind.COMMIT_CANDIDATE: _both(_committed, *(_problem(each) for each in CandidateProblem)),
+    EffectKind.COMMIT_CANDIDATE: _both(
+        _committed(changes_tests=False),
+        _committed(changes_tests=True),
+        *(_problem(each) for each in CandidateProblem),
+    ),
     EffectKind.CHECK: _both(*_commands()),
+    EffectKind.COMPARE_TESTS: _both(*_comparisons()),
     EffectKind.REVIEW: _both(*_reviews()),
     EffectKind.REBASE: _both(
         _rebased(FIRST),
@@ -169,3 +194,14 @@ POSSIBLE: dict[EffectKind, list[Move]] = {
         lambda _, e: MergeFacts(key=e.key, result="refused"),
     ),
 }
+"""What can happen, whatever it costs."""
+
+DEAR: dict[EffectKind, list[Move]] = {
+    EffectKind.BASELINE: _dear_commands(),
+    EffectKind.IMPLEMENT: [_job(coder_end("k", **changes)) for changes in EVERY_DEAR_AGENT.values()],
+    EffectKind.CHECK: _dear_commands(),
+    EffectKind.COMPARE_TESTS: _dear_commands(),
+    EffectKind.REVIEW: _dear_reviews(),
+    EffectKind.GATE: _dear_commands(),
+}
+"""What uses a budget up."""

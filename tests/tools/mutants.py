@@ -4,6 +4,8 @@ Pure: no I/O; the caller hands the sources in.
 """
 
 import ast
+import dataclasses
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -14,6 +16,11 @@ STOPS = "loop.machine.stops"
 ADVANCE = "loop.machine.advance"
 ABSORB = "loop.machine.absorb"
 RESUME = "loop.machine.resume"
+CHECKS = "loop.machine.checks"
+LIFT = "loop.machine.lift"
+BUDGET = "loop.machine.budget"
+PLAN = "loop.machine.plan"
+DETAILS = "loop.machine.details"
 
 ENTRIES = (
     (TABLE, "TABLE"),
@@ -24,10 +31,21 @@ ENTRIES = (
     (JUDGE, "PROVIDER_OUTCOMES"),
     (ADVANCE, "COUNTED"),
     (ABSORB, "ROUND_TAKEN"),
+    (ABSORB, "JUDGED_AGAIN"),
+    (ABSORB, "VERDICTS"),
+    (ABSORB, "DOUBTED"),
+    (ABSORB, "SETTLED"),
+    (RESUME, "APPROVED_STAGES"),
+    (RESUME, "WAITS_FOR_MAIN"),
+    (RESUME, "GRANTED"),
+    (LIFT, "USED"),
 )
 """Module and name of each list of rules: every entry is deleted in turn."""
-MODULES = tuple(dict.fromkeys([*(module for module, _ in ENTRIES), STOPS, RESUME]))
-CONTINUATIONS = ("rerun", "ruling", "edit")
+BRANCHED = (CHECKS, LIFT, PLAN, RESUME, BUDGET)
+"""Modules of whose branches and choices each is taken away."""
+MODULES = tuple(dict.fromkeys([*(module for module, _ in ENTRIES), STOPS, *BRANCHED, DETAILS]))
+CONTINUATIONS = {"rerun": None, "ruling": None, "edit": None, "grants": (), "granted": None, "allow": False}
+"""The fields of a stop that lead on, and what each is where it does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +72,31 @@ def all_mutants(sources: Mapping[str, str]) -> list[Mutant]:
     found += _without_operands(JUDGE, sources[JUDGE], "forestall")
     for module in (JUDGE, GUARDS):
         found += _without_branches(module, sources[module], None, "counters.")
+    for module in (JUDGE, GUARDS, CHECKS, LIFT):
         found += _with_caps_one_later(module, sources[module])
-    found += _without_branches(RESUME, sources[RESUME], "_target", "")
-    found += _without_branches(RESUME, sources[RESUME], "resume", "edited")
+    for module in BRANCHED:
+        found += _without_branches(module, sources[module], None, "")
+        found += _with_one_choice(module, sources[module], None)
+    for name in ("stop_choices", "retry_time"):
+        found += _without_branches(DETAILS, sources[DETAILS], name, "")
+    for name in ("_absorb_candidate", "_absorb_review", "_absorb_rebase"):
+        found += _with_one_choice(ABSORB, sources[ABSORB], name)
+        found += _without_updates(ABSORB, sources[ABSORB], name)
+    found += _without_operands(GUARDS, sources[GUARDS], "tree_unchanged")
+    found += _without_operands(GUARDS, sources[GUARDS], "coder_blocked")
     found += _without_continuations(sources[STOPS])
-    return found
+    return _named_apart(found)
+
+
+def _named_apart(mutants: list[Mutant]) -> list[Mutant]:
+    """The same mutants; of those with one name each after the first says which it is."""
+    seen: Counter[str] = Counter()
+    for number, mutant in enumerate(mutants):
+        seen[mutant.name] += 1
+        if seen[mutant.name] > 1:
+            name = f"{mutant.name} ({seen[mutant.name]})"
+            mutants[number] = dataclasses.replace(mutant, name=name)
+    return mutants
 
 
 def _without_entries(module: str, name: str, source: str) -> Iterator[Mutant]:
@@ -113,23 +151,61 @@ def _without_branches(module: str, source: str, function: str | None, about: str
 
 
 def _branches(tree: ast.Module, function: str | None, about: str) -> list[ast.If]:
-    places = _places(tree, function)
-    return [node for node in places if isinstance(node, ast.If) and about in ast.unparse(node.test)]
+    """Those that only raise are for a state that contradicts itself: no life comes there."""
+    found = [node for node in _places(tree, function) if isinstance(node, ast.If)]
+    return [n for n in found if about in ast.unparse(n.test) and not isinstance(n.body[0], ast.Raise)]
 
 
 def _without_operands(module: str, source: str, function: str) -> Iterator[Mutant]:
-    """Take each operand of an `and` or `or` away."""
+    """Take each operand of an `and` or `or` away, but not those that types alone ask for."""
 
     def operands(tree: ast.Module) -> list[tuple[ast.BoolOp, int]]:
         found = [node for node in _places(tree, function) if isinstance(node, ast.BoolOp)]
-        return [(node, n) for node in found for n in range(len(node.values))]
+        places = [(node, n) for node in found for n in range(len(node.values))]
+        return [(node, n) for node, n in places if not _is_for_types(node.values[n])]
 
     for index in range(len(operands(ast.parse(source)))):
         tree = ast.parse(source)
         node, number = operands(tree)[index]
         whole, part = ast.unparse(node), ast.unparse(node.values[number])
-        del node.values[number]
+        node.values[number] = ast.Constant(value=isinstance(node.op, ast.And))
         yield Mutant(f"{function}: ({whole}) without ({part})", module, ast.fix_missing_locations(tree))
+
+
+def _is_for_types(operand: ast.expr) -> bool:
+    return ast.unparse(operand).endswith((" is None", " is not None"))
+
+
+def _with_one_choice(module: str, source: str, function: str | None) -> Iterator[Mutant]:
+    """Let each `x if test else y` be `x`, then `y`, whatever the test says."""
+
+    def choices(tree: ast.Module) -> list[ast.IfExp]:
+        return [node for node in _places(tree, function) if isinstance(node, ast.IfExp)]
+
+    for index in range(len(choices(ast.parse(source)))):
+        for always in (True, False):
+            tree = ast.parse(source)
+            node = choices(tree)[index]
+            whole = ast.unparse(node)
+            node.test = ast.Constant(value=always)
+            name = f"{module.rpartition('.')[2]} always {always}: {whole}"
+            yield Mutant(name, module, ast.fix_missing_locations(tree))
+
+
+def _without_updates(module: str, source: str, function: str) -> Iterator[Mutant]:
+    """Leave each field as it was that a function's dictionaries of strings change."""
+
+    def fields(tree: ast.Module) -> list[tuple[ast.Dict, int]]:
+        found = [node for node in _places(tree, function) if isinstance(node, ast.Dict)]
+        return [(node, n) for node in found for n in range(len(node.keys))]
+
+    for index in range(len(fields(ast.parse(source)))):
+        tree = ast.parse(source)
+        node, number = fields(tree)[index]
+        key = node.keys[number]
+        name = f"{function} without {ast.unparse(key) if key else '**'} ({index})"
+        del node.keys[number], node.values[number]
+        yield Mutant(name, module, ast.fix_missing_locations(tree))
 
 
 def _with_caps_one_later(module: str, source: str) -> Iterator[Mutant]:
@@ -137,7 +213,7 @@ def _with_caps_one_later(module: str, source: str) -> Iterator[Mutant]:
 
     def caps(tree: ast.Module) -> list[ast.Compare]:
         compared = [node for node in ast.walk(tree) if isinstance(node, ast.Compare)]
-        return [node for node in compared if "caps." in ast.unparse(node)]
+        return [node for node in compared if "caps_of(" in ast.unparse(node)]
 
     for index in range(len(caps(ast.parse(source)))):
         tree = ast.parse(source)
@@ -150,7 +226,7 @@ def _with_caps_one_later(module: str, source: str) -> Iterator[Mutant]:
 def _without_continuations(source: str) -> Iterator[Mutant]:
     """Take from each stop each way on that it has."""
     for row in range(len(_entries_of(ast.parse(source), "STOPS"))):
-        for way in CONTINUATIONS:
+        for way, shut in CONTINUATIONS.items():
             tree = ast.parse(source)
             value = _assigned(tree, "STOPS")
             call = value.values[row] if isinstance(value, ast.Dict) else None
@@ -161,6 +237,7 @@ def _without_continuations(source: str) -> Iterator[Mutant]:
             if given is not None and ast.unparse(given.value) == "None":
                 continue
             call.keywords = [keyword for keyword in call.keywords if keyword.arg != way]
-            call.keywords.append(ast.keyword(arg=way, value=ast.Constant(value=None)))
+            value_shut = ast.parse(repr(shut), mode="eval").body
+            call.keywords.append(ast.keyword(arg=way, value=value_shut))
             name = ast.unparse(_entries_of(tree, "STOPS")[row])
             yield Mutant(f"{name} without {way}", STOPS, ast.fix_missing_locations(tree))

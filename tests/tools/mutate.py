@@ -4,21 +4,16 @@ Limits: each broken machine lives in a forked process; no file of the repository
 """
 
 import argparse
-import importlib
-import importlib.abc
-import importlib.util
 import os
 import re
-import shutil
 import signal
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from importlib.machinery import ModuleSpec
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from click import echo
@@ -28,40 +23,10 @@ from tests.tools.mutants import MODULES, Mutant, all_mutants
 ROOT = Path(__file__).resolve().parents[2]
 RAM_DISK = Path("/dev/shm")
 HANGS_S = 120
-"""A story that takes longer has lost its end: the mutant is found."""
-OUTPUT = ".out"
+"""Stories that take longer have lost their end: the mutant is found."""
 QUIET = ("cacheprovider", "xdist", "hypothesispytest", "timeout", "anyio")
-WARM = ("instrument.schema.events", "instrument.schema.state", "orjson", "jinja2", "filelock")
-"""Imported once, before the forks; nothing of them is ever broken."""
-
-
-class Replacement(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Gives a mutant where its module is imported."""
-
-    def __init__(self, mutant: Mutant) -> None:
-        self._mutant = mutant
-
-    def find_spec(self, name: str, _: object, __: object = None) -> ModuleSpec | None:
-        if name != self._mutant.module:
-            return None
-        return importlib.util.spec_from_loader(name, self)
-
-    def exec_module(self, module: ModuleType) -> None:
-        exec(compile(self._mutant.tree, f"<{self._mutant.name}>", "exec"), module.__dict__)
-
-
-class LikeliestFirst:
-    """Has pytest begin with the stories whose names share the most words with the mutant's."""
-
-    def __init__(self, name: str) -> None:
-        self._words = _words(name)
-
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items.sort(key=lambda item: -len(self._words & _words(item.nodeid)))
-
-
-def _words(name: str) -> set[str]:
-    return set(re.findall(r"[a-z]{3,}", name.lower()))
+REFERRING = ("loop", "support", "stories", "test_", "conftest")
+"""How the names of modules begin that may hold something of a mutant's module under their own names."""
 
 
 def read_sources() -> dict[str, str]:
@@ -69,10 +34,90 @@ def read_sources() -> dict[str, str]:
     return {name: (ROOT / f"{name.replace('.', '/')}.py").read_text(encoding="utf-8") for name in MODULES}
 
 
+def break_machine(mutant: Mutant) -> None:
+    """Put a mutant in its module's place, in every module of ours that took something from it by name."""
+    module = sys.modules[mutant.module]
+    before = dict(module.__dict__)
+    exec(compile(mutant.tree, f"<{mutant.name}>", "exec"), module.__dict__)
+    renewed = {id(old): module.__dict__[name] for name, old in before.items() if not name.startswith("__")}
+    for name, other in list(sys.modules.items()):
+        if other is module or not any(part.startswith(REFERRING) for part in name.split(".")):
+            continue
+        for key, value in list(vars(other).items()):
+            if id(value) in renewed:
+                setattr(other, key, renewed[id(value)])
+
+
+@dataclass
+class Breaker:
+    """A pytest plugin that runs the stories, collected once, against each mutant in a process of its own."""
+
+    mutants: Sequence[Mutant | None]
+    """`None` stands for the machine as it is."""
+    processes: int
+    output: Path
+    """What the last story said that failed by itself."""
+    survivors: list[Mutant | None] = field(default_factory=list)
+    has_run: bool = False
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Instead of pytest's own: a process a mutant, as many at once as allowed."""
+        if session.testsfailed or not session.items:
+            return True
+        self.has_run = True
+        running: dict[int, Mutant | None] = {}
+        waiting = list(self.mutants)
+        try:
+            while waiting or running:
+                while waiting and len(running) < self.processes:
+                    mutant = waiting.pop(0)
+                    running[self._fork(mutant, session)] = mutant
+                pid, status = os.wait()
+                mutant = running.pop(pid)
+                if os.waitstatus_to_exitcode(status) == 0:
+                    self.survivors.append(mutant)
+        finally:
+            for pid in running:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+        return True
+
+    def _fork(self, mutant: Mutant | None, session: pytest.Session) -> int:
+        sys.stdout.flush()
+        pid = os.fork()
+        if pid:
+            return pid
+        code = 1
+        try:
+            signal.alarm(HANGS_S)
+            code = self._run(mutant, session)
+        finally:
+            os._exit(code)
+
+    def _run(self, mutant: Mutant | None, session: pytest.Session) -> int:
+        """0 where every story passes; the likeliest to fail comes first, and is the last."""
+        if mutant is not None:
+            break_machine(mutant)
+            words = _words(mutant.name)
+            session.items.sort(key=lambda item: -len(words & _words(item.nodeid)))
+        for number, item in enumerate(session.items):
+            after = session.items[number + 1] if number + 1 < len(session.items) else None
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
+            if session.testsfailed:
+                if mutant is None:
+                    self.output.write_text(f"{item.nodeid} fails", encoding="utf-8")
+                return 1
+        return 0
+
+
+def _words(name: str) -> set[str]:
+    return set(re.findall(r"[a-z]{3,}", name.lower()))
+
+
 def find_survivors(
     mutants: Sequence[Mutant | None], stories: Sequence[str], folder: Path, processes: int
-) -> Iterator[tuple[Mutant | None, bool]]:
-    """Run the stories against each mutant; yield it with whether they all passed, as they end.
+) -> Breaker:
+    """Run the stories against each mutant.
 
     Args:
         mutants: `None` stands for the machine as it is.
@@ -80,45 +125,12 @@ def find_survivors(
         folder: For the stories' temporary files.
         processes: How many at once.
     """
-    running: dict[int, Mutant | None] = {}
-    waiting = list(enumerate(mutants))
-    try:
-        while waiting or running:
-            while waiting and len(running) < processes:
-                number, mutant = waiting.pop(0)
-                running[_fork(mutant, stories, folder / str(number))] = mutant
-            pid, status = os.wait()
-            yield running.pop(pid), os.waitstatus_to_exitcode(status) == 0
-    finally:
-        for pid in running:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-
-
-def _fork(mutant: Mutant | None, stories: Sequence[str], folder: Path) -> int:
-    pid = os.fork()
-    if pid:
-        return pid
-    code = 1
-    try:
-        signal.alarm(HANGS_S)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with folder.with_suffix(OUTPUT).open("w") as output:
-            os.dup2(output.fileno(), 1)
-            os.dup2(output.fileno(), 2)
-        code = _run_stories(mutant, stories, folder)
-        shutil.rmtree(folder, ignore_errors=True)
-    finally:
-        os._exit(code)
-
-
-def _run_stories(mutant: Mutant | None, stories: Sequence[str], folder: Path) -> int:
-    """Pytest's exit code, in a process that imports the machine for the first time."""
-    if mutant is not None:
-        sys.meta_path.insert(0, Replacement(mutant))
+    breaker = Breaker(mutants, processes, folder / "out")
     quiet = [word for plugin in QUIET for word in ("-p", f"no:{plugin}")]
-    order = [] if mutant is None else [LikeliestFirst(mutant.name)]
-    return int(pytest.main([*quiet, "-x", "-q", f"--basetemp={folder}", *stories], plugins=order))
+    words = [*quiet, "-qq", "--no-summary", f"--basetemp={folder / 'base'}", *stories]
+    with (folder / "said").open("w") as said, redirect_stdout(said):
+        pytest.main(words, plugins=[breaker])
+    return breaker
 
 
 @contextmanager
@@ -141,26 +153,22 @@ def main(words: Sequence[str] | None = None) -> int:
     broken = [mutant for mutant in all_mutants(read_sources()) if re.search(asked.only, mutant.name)]
     if asked.take:
         broken = broken[:: max(1, len(broken) // asked.take)][: asked.take]
-    for name in WARM:
-        importlib.import_module(name)
     with ram_folder() as folder:
         return _report(broken, asked.stories, folder, asked.processes)
 
 
 def _report(broken: list[Mutant], stories: list[str], folder: Path, processes: int) -> int:
     began = time.monotonic()
-    (_, is_sound), *_ = find_survivors([None], stories, folder / "intact", 1)
-    if not is_sound:
-        echo((folder / "intact" / f"0{OUTPUT}").read_text(errors="replace"))
+    found = find_survivors([None, *broken], stories, folder, processes)
+    if not found.has_run or None not in found.survivors:
+        echo(found.output.read_text(encoding="utf-8") if found.output.exists() else "no story was collected")
         echo("the stories fail as they are; mend them first")
         return 1
-    unnoticed = 0
-    for mutant, has_passed in find_survivors(broken, stories, folder, processes):
-        if mutant is not None and has_passed:
-            unnoticed += 1
-            echo(f"no story misses it: {mutant.name}")
+    unnoticed = [mutant for mutant in found.survivors if mutant is not None]
+    for mutant in unnoticed:
+        echo(f"no story misses it: {mutant.name}")
     took_s = time.monotonic() - began
-    echo(f"{len(broken)} rules broken in turn, {unnoticed} unnoticed, {took_s:.0f} s")
+    echo(f"{len(broken)} rules broken in turn, {len(unnoticed)} unnoticed, {took_s:.0f} s")
     return 1 if unnoticed or not broken else 0
 
 

@@ -24,6 +24,7 @@ BEGIN, END = "<!-- generated: table -->", "<!-- /generated -->"
 WAY = (Stage.READY, Stage.IMPLEMENT, Stage.CHECK, Stage.REVIEW, Stage.REBASE, Stage.GATE, Stage.MERGE)
 """The stages of a task that lands, in order."""
 AGENT_STAGES = (Stage.IMPLEMENT, Stage.REVIEW)
+CANNOT = "cannot help"
 JOB_STAGES = (Stage.READY, Stage.IMPLEMENT, Stage.CHECK, Stage.REVIEW, Stage.GATE)
 
 
@@ -44,7 +45,7 @@ def table_block() -> str:
         "",
         f"- *job*, wherever a container runs: {_listed(everywhere)}.",
         f"- *agent*, wherever a model works: {_listed(agents)}.",
-        f"- A `state.json` that cannot be read is `{StopReason.STATE_CORRUPT}`, at any stage.",
+        f"- Anywhere: `{StopReason.STATE_CORRUPT}`, an unreadable state; `{StopReason.PARKED}`, put aside.",
     ]
     return "\n".join(lines)
 
@@ -105,13 +106,16 @@ def stops_page() -> str:
         "",
         "A stopped task waits for a person, exit code 3. Its brief says what happened and what to type;",
         "`--restart` begins again from any stop. A bare rerun is the same command once more; a ruling is",
-        "`--ruling 'what you decide'`; an edit is a change of the task file, committed on the branch, and a",
-        "rerun. *Where it stood* is the stage that it stopped at.",
+        "`--ruling 'what you decide'`, or `--ruling F3='…'` on one finding; an edit is a change of the task",
+        "file, committed on the branch, and a rerun. `--grant COUNTER=N` sets a cap, it never adds: one that",
+        "leaves no room for one more changes nothing. `--allow GLOB` has the same diff judged again.",
+        "`--park 'why'` puts any stopped task aside until one of these answers takes it up.",
+        "*Where it stood* is the stage that it stopped at.",
         "",
         "<!-- made by `make docs` from loop/machine/stops.py, resume.py and table.py -->",
         "",
-        "| stop | at | who acts, and how | a bare rerun | a ruling | an edit |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| stop | at | who acts, and how | a bare rerun | a ruling | an edit | a grant, an allowance |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
         *rows,
     ]
     return "\n".join(lines) + "\n"
@@ -121,8 +125,18 @@ def _cells(reason: StopReason, row: StopRow) -> str:
     stages = [stage for stage in WAY if reason in _stops_at(stage)]
     at = _listed(stages) or "any stage"
     cells = [f"`{reason}`", at, row.sentence, _rerun(reason, stages)]
-    cells += [_ways_on(reason, stages, how) or "cannot help" for how in ("ruling", "task_edited")]
+    cells += [_ways_on(reason, stages, how) or CANNOT for how in ("ruling", "task_edited")]
+    cells.append(_openings(reason, row, stages))
+    if reason is StopReason.PARKED:  # it stands at no stage of its own
+        cells[1], cells[4:] = "any stop", ["as at the stop it was parked at"] * 3
     return " | ".join(cell.replace("|", "\\|") for cell in cells)
+
+
+def _openings(reason: StopReason, row: StopRow, stages: list[Stage]) -> str:
+    """What `--grant` and `--allow` open, with where that leads."""
+    ways = [(f"--grant {name}=N", _ways_on(reason, stages, "grant", counter=name)) for name in row.grants]
+    ways.append(("--allow GLOB", _ways_on(reason, stages, "allow")))
+    return "; ".join(f"`{words}`: {where}" for words, where in ways if where) or CANNOT
 
 
 def _rerun(reason: StopReason, stages: list[Stage]) -> str:
@@ -132,9 +146,16 @@ def _rerun(reason: StopReason, stages: list[Stage]) -> str:
     return said if moved == plain else f"{said}; once main moved: {moved}"
 
 
-def _ways_on(reason: StopReason, stages: list[Stage], how: How, *, main_has_moved: bool = False) -> str:
+def _ways_on(
+    reason: StopReason,
+    stages: list[Stage],
+    how: How,
+    *,
+    main_has_moved: bool = False,
+    counter: str | None = None,
+) -> str:
     """Where `resume` leads from the stages that stop so; empty where it leads nowhere."""
-    targets = {at: _target(reason, at, how, main_has_moved=main_has_moved) for at in stages}
+    targets = {at: _target(reason, at, how, main_has_moved=main_has_moved, counter=counter) for at in stages}
     if all(target is at for at, target in targets.items()):
         return "where it stood" if targets else ""
     by_target: dict[Stage, list[Stage]] = {}
@@ -150,7 +171,9 @@ def _ways_on(reason: StopReason, stages: list[Stage], how: How, *, main_has_move
     return ", ".join(parts)
 
 
-def _target(reason: StopReason, at: Stage, how: How, *, main_has_moved: bool) -> Stage | None:
+def _target(
+    reason: StopReason, at: Stage, how: How, *, main_has_moved: bool, counter: str | None
+) -> Stage | None:
     agent = AgentChoice(runtime=RuntimeName.COMMAND)
     stopped = TaskState(
         run_id="",
@@ -165,7 +188,7 @@ def _target(reason: StopReason, at: Stage, how: How, *, main_has_moved: bool) ->
         stage=Stage.STOPPED,
         stop=Stop(reason=reason, stage=at, outcome=Outcome.ENGINE_FAILED),
     )
-    after = resume(stopped, how, main_has_moved=main_has_moved)
+    after = resume(stopped, how, main_has_moved=main_has_moved, counter=counter)
     return None if after is None else after.stage
 
 

@@ -32,6 +32,7 @@ gate = ["full", "unit"]
 [paths]
 protected = ["secrets/**"]
 generated = ["*.lock"]
+tests = ["spec/**"]
 [agent]
 runtime = "claude"
 model = "claude-sonnet-4-5"
@@ -98,6 +99,7 @@ def test_every_key_reaches_the_configuration() -> None:
     assert (config.fast, config.gate) == (("unit",), ("full", "unit"))
     assert config.protected == (*PROTECTED, "secrets/**", "/prompts/coder.md.j2")
     assert config.generated == ("*.lock",)
+    assert config.tests == ("spec/**",)
     assert (config.agent.runtime, config.agent.model) == (RuntimeName.CLAUDE, "claude-sonnet-4-5")
     assert config.agent.context_limit_tokens == 50_000
     assert (config.agent.command.coder, config.agent.command.reviewer) == ("sh code.sh", "sh review.sh")
@@ -123,6 +125,7 @@ def test_defaults_are_those_of_the_contract() -> None:
     assert (config.agent.runtime, config.agent.model) == (RuntimeName.CLAUDE, None)
     assert config.provider.key_variable == "ANTHROPIC_API_KEY"
     assert config.protected == PROTECTED
+    assert config.tests == ()
 
 
 def test_set_up_without_inputs_runs_always_and_first() -> None:
@@ -152,7 +155,10 @@ def test_all_faults_come_at_once_each_with_its_line() -> None:
     [
         ("[agent]\nruntme = 1\n", '4: unknown key "runtme" in [agent]; did you mean "runtime"?'),
         ("[agent.command]\ncode = 1\n", '4: unknown key "code" in [agent.command]; did you mean "coder"?'),
-        ('[paths]\ntests = ["t"]\n', "4: [paths] tests has no effect in this version; take it out"),
+        (
+            '[paths]\ntests = ["./t"]\n',
+            '4: [paths] tests, item 1 "./t" matches nothing; write it from the root',
+        ),
         ("[limits]\nsame_command = -1\n", "4: [limits] same_command must be at least 0"),
         ("[egress]\nallow = []\n", "3: [egress] has no effect in this version; take it out"),
         ("[merge]\npush = 1\n", "4: [merge] push must be true or false"),

@@ -14,6 +14,7 @@ checks: [unit]
 acceptance: [full]
 turns_green: [unit]
 allow: [CLAUDE.md]
+allow_weaker_tests: true
 budget_min: 40
 budget_usd: 1.50
 runtime: command
@@ -57,6 +58,7 @@ def test_every_key_reaches_the_task() -> None:
         acceptance=("full",),
         turns_green=("unit",),
         allow=("CLAUDE.md",),
+        allow_weaker_tests=True,
         budget_ms=2_400_000,
         budget_microusd=1_500_000,
         runtime=RuntimeName.COMMAND,
@@ -64,14 +66,22 @@ def test_every_key_reaches_the_task() -> None:
         caps={"review": 6, "interruptions": 0},
     )
     assert task.label == "007"
-    assert task.lines["budget_usd"] == 11
+    assert task.lines["budget_usd"] == 12
 
 
 def test_what_is_not_given_is_empty() -> None:
     task = parse("---\nstatus: done\nfiles: [a]\n---\n# T")
 
     assert (task.status, task.depends, task.issue, task.checks) == ("done", (), None, ())
+    assert not task.allow_weaker_tests
     assert (task.budget_ms, task.budget_microusd, task.runtime, task.model, task.caps) == (None,) * 4 + ({},)
+
+
+@pytest.mark.parametrize(("written", "allowed"), [("true", True), ('"true"', True), ("false", False)])
+def test_a_flag_is_true_or_false(written: str, allowed: bool) -> None:  # noqa: FBT001 - pytest gives it
+    task = parse(f"---\nstatus: ready\nfiles: [a]\nallow_weaker_tests: {written}\n---\n# T")
+
+    assert task.allow_weaker_tests is allowed
 
 
 @pytest.mark.parametrize(
@@ -135,6 +145,12 @@ def test_a_file_name_without_a_number_is_a_problem(name: str) -> None:
         ("checks: [a, a]\n", '4: checks names "a" twice'),
         ("checks:\n- a\n- A b\n", '6: checks: "A b" is no name of a check in factory.toml'),
         ("allow: [/]\n", '4: allow: "/" is no pattern; write ** for every path'),
+        ("allow_weaker_tests: yes\n", '4: allow_weaker_tests must be true or false, not "yes"'),
+        ("allow_weaker_tests: True\n", '4: allow_weaker_tests must be true or false, not "True"'),
+        (
+            "allow_weaker_tests: [true]\n",
+            "4: allow_weaker_tests must be a single value, not a list or a table",
+        ),
         (
             'allow: ["!a"]\n',
             "4: allow matches nothing; a pattern with ! only takes back what another one gave",

@@ -7,6 +7,8 @@ from loop.machine.stops import STOPS
 from loop.machine.table import TABLE
 from tools.readme import BEGIN, END, WAY, main, stops_page, table_block, with_block
 
+AS_PARKED = " | as at the stop it was parked at"
+
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
@@ -37,17 +39,30 @@ def test_a_stop_has_one_row_with_its_sentence():
     assert [row.split("`")[1] for row in rows] == list(StopReason)
     for reason, row in zip(StopReason, rows, strict=True):
         assert STOPS[reason].sentence in row
-        assert row.count(" | ") == 5
+        assert row.count(" | ") == 6
 
 
 @pytest.mark.parametrize(
     ("reason", "ends"),
     [
-        ("no_change", "| prints the brief | where it stood | where it stood |"),
-        ("baseline_red", "| looks again: where it stood | cannot help | where it stood |"),
-        ("ready_to_merge", "| prints the brief; once main moved: `rebase` | `implement` | `review` |"),
-        ("state_corrupt", "| prints the brief | cannot help | cannot help |"),
-        ("time_budget", "| prints the brief | cannot help | where it stood, from `gate`: `review` |"),
+        ("no_change", "| prints the brief | where it stood | where it stood | cannot help |"),
+        ("baseline_red", "| looks again: where it stood | cannot help | where it stood | cannot help |"),
+        (
+            "ready_to_merge",
+            "| prints the brief; once main moved: `rebase` | `implement` | `review` | cannot help |",
+        ),
+        ("state_corrupt", "| prints the brief | cannot help | cannot help | cannot help |"),
+        ("spend_budget", "| cannot help | where it stood | `--grant usd=N`: where it stood |"),
+        ("time_budget", "| where it stood, from `gate`: `review` | `--grant minutes=N`: where it stood |"),
+        (
+            "gate_exhausted",
+            "| prints the brief | `implement` | `implement` | `--grant gate=N`: `implement` |",
+        ),
+        (
+            "out_of_scope",
+            "| prints the brief | where it stood | where it stood | `--allow GLOB`: where it stood |",
+        ),
+        ("parked", f"| any stop | {STOPS[StopReason.PARKED].sentence} | prints the brief{AS_PARKED * 3} |"),
     ],
 )
 def test_the_ways_on_are_those_that_resume_takes(reason, ends):

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from loop.git.checkout import find_checkout
-from loop.git.errors import BranchMissingError, RemoteUnavailableError
+from loop.git.errors import BranchMissingError
 from loop.git.landing import Landing
 from loop.git.merge import Merged, MergeEnd, Moved, Refused, merge
 from support.gitkit import Repo, make_repo
@@ -60,6 +60,7 @@ def test_a_push_that_a_hook_of_the_remote_declines_is_refused_with_its_words(wor
     assert isinstance(end, Refused)
     assert "only on weekdays" in end.text
     assert "pre-receive hook declined" in end.text
+    assert end.reached
     assert world.origin.head("main") == world.person.head("main") == world.base
 
 
@@ -83,11 +84,14 @@ def test_a_landing_that_others_have_built_on_is_merged(world: World) -> None:
     assert world.origin.head("main") == world.person.head("main") == later
 
 
-def test_a_remote_that_is_gone_is_our_error_and_no_refusal(world: World) -> None:
+def test_a_remote_that_is_gone_has_not_said_no(world: World) -> None:
     landing = make(world)
     world.person.git("remote", "set-url", "origin", "../nowhere.git")
-    with pytest.raises(RemoteUnavailableError, match="nowhere"):
-        run(world, landing)
+    end = run(world, landing)
+    assert isinstance(end, Refused)
+    assert not end.reached
+    assert "nowhere" in end.text
+    assert world.person.head("main") == world.base
 
 
 def test_another_branch_checked_out_is_left_alone(world: World) -> None:
@@ -221,12 +225,13 @@ def test_an_old_protocol_in_the_checkout_does_not_matter(world: World) -> None:
     assert run(world, landing, remote=None) == Merged()
 
 
-def test_a_branch_that_is_gone_on_a_remote_that_declines_is_named(world: World) -> None:
+def test_a_branch_that_is_gone_on_the_remote_is_named_and_not_made_again(world: World) -> None:
     landing = make(world)
-    world.origin.git("update-ref", "-d", "refs/heads/main")
-    hook(world.origin.root, "pre-receive", "exit 1")
+    world.origin.git("branch", "-m", "main", "trunk")
     with pytest.raises(BranchMissingError, match="origin"):
         run(world, landing)
+    assert world.origin.ask("for-each-ref", "--format=%(refname)") == "refs/heads/trunk"
+    assert world.person.head("main") == world.base
 
 
 def test_case_24_the_persons_own_setup_has_no_say(world: World) -> None:

@@ -81,6 +81,10 @@ def test_a_new_candidate_voids_what_was_checked_approved_and_gated():
     [
         (Outcome.PATHS_OUT_OF_SCOPE, True),
         (Outcome.PATHS_PROTECTED, True),
+        (Outcome.TESTS_LOOSENED, True),
+        (Outcome.SECRET_DETECTED, False),
+        (Outcome.SUBMODULE_TOUCHED, False),
+        (Outcome.FILTER_UNSUPPORTED, False),
         (Outcome.REPOSITORY_NESTED, False),
         (Outcome.PATCH_UNPROVEN, False),
         (Outcome.NOTHING_CHANGED, False),
@@ -112,8 +116,8 @@ def test_a_failed_gate_is_told_as_one_and_a_passed_one_names_its_commit():
 
 
 def test_a_set_up_that_the_diff_broke_is_told_as_a_failed_check():
-    facts = JobFacts(key="k", end=end("k", report={"setup_failed": "pip install"}))
-    assert absorb(at(EffectKind.CHECK), Outcome.CHECK_FAILED, facts).failures[0].command.name == "pip install"
+    facts = JobFacts(key="k", end=end("k", report={"setup_failed": "always.1"}))
+    assert absorb(at(EffectKind.CHECK), Outcome.CHECK_FAILED, facts).failures[0].command.name == "always.1"
 
 
 def test_a_point_raised_again_stands_once_as_it_was_last_put():
@@ -136,10 +140,16 @@ def test_the_highest_number_given_never_falls():
 
 @pytest.mark.parametrize("outcome", Outcome)
 def test_only_a_verdict_ends_a_review_round(outcome):
-    verdicts = (Outcome.REVIEW_APPROVED, Outcome.MUST_FIX_FOUND, Outcome.MUST_FIX_FOUND_TOO_OFTEN)
+    verdicts = (
+        Outcome.REVIEW_APPROVED,
+        Outcome.NO_CHANGE_CONFIRMED,
+        Outcome.MUST_FIX_FOUND,
+        Outcome.MUST_FIX_FOUND_TOO_OFTEN,
+    )
     after = reviewed((finding(1, 1),), outcome=outcome)
     assert after.counters.review_rounds == (1 if outcome in verdicts else 0)
     assert bool(after.findings) is (outcome in verdicts)
+    assert len(after.reviews) == (1 if outcome in verdicts else 0)
 
 
 def test_a_base_is_taken_only_where_nothing_speaks_against_it():

@@ -6,6 +6,7 @@ from loop.machine.plan import PlanError, plan
 from support.lives import new_state, terms
 
 CANDIDATE = Candidate(commit="c" * 40, tree="d" * 40, base="a" * 40, n=1)
+TESTS = CANDIDATE.model_copy(update={"changes_tests": True})
 LANDING = Landing(commit="e" * 40, tree="f" * 40, onto="9" * 40)
 PENDING = PendingDiff(
     folder="jobs/0001-coder-1", start_commit="a" * 40, tree="b" * 40, diff_bytes=1, diff_sha256="d" * 64
@@ -24,6 +25,14 @@ BASE = {"base": "a" * 40, "image": "sha256:1"}
         (BASE | {"stage": Stage.CHECK, "candidate": CANDIDATE}, EffectKind.CHECK),
         (BASE | {"stage": Stage.REVIEW, "candidate": CANDIDATE}, EffectKind.REVIEW),
         ({"stage": Stage.REVIEW, "candidate": CANDIDATE}, EffectKind.SET_UP),
+        (BASE | {"stage": Stage.REVIEW, "declared": "x"}, EffectKind.REVIEW),
+        (BASE | {"stage": Stage.REVIEW, "candidate": TESTS}, EffectKind.COMPARE_TESTS),
+        (BASE | {"stage": Stage.REVIEW, "candidate": TESTS, "compared_commit": "c" * 40}, EffectKind.REVIEW),
+        (
+            BASE | {"stage": Stage.REVIEW, "candidate": TESTS, "compared_commit": "d" * 40},
+            EffectKind.COMPARE_TESTS,
+        ),
+        ({"stage": Stage.REVIEW, "candidate": TESTS}, EffectKind.SET_UP),
         ({"stage": Stage.REBASE, "candidate": CANDIDATE}, EffectKind.REBASE),
         (BASE | {"stage": Stage.GATE, "landing": LANDING}, EffectKind.GATE),
         ({"stage": Stage.GATE, "landing": LANDING}, EffectKind.SET_UP),

@@ -7,7 +7,7 @@ from loop.machine.stops import STOPS
 from support.ends import command, finding
 from support.lives import new_state, terms
 
-HOWS = ("rerun", "ruling", "auto_merge", "task_edited")
+HOWS = ("rerun", "ruling", "auto_merge", "task_edited", "grant", "allow")
 
 
 def stopped(reason, stage=Stage.IMPLEMENT, **changes):

@@ -1,0 +1,1 @@
+"""What a file of tests holds, read from its text: one module a convention."""
