@@ -230,6 +230,8 @@ def first_match(guards: tuple[Guard, ...], state: TaskState, end: JobEnd) -> Out
 def is_clean(end: JobEnd) -> bool:
     """Whether a job of commands simply ran to its end: nothing killed it, nothing was lost."""
     report, container = end.report, end.container
-    if report is None or report.ended is not Ended.EXITED or report.error is not None or report.oom_kills:
+    if report is None or report.ended is not Ended.EXITED or report.error is not None:
+        return False
+    if report.oom_kills or report.pids_refused:
         return False
     return not (container.lost or container.sidecar_lost or container.oom_killed or container.backstop)

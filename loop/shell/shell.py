@@ -31,7 +31,8 @@ from loop.machine.guards import is_clean
 from loop.problems import Problems
 from loop.shell.base import find_base
 from loop.shell.baselines import find_baseline, keep_baseline
-from loop.shell.commits import commit_candidate, merge_landing, rebase
+from loop.shell.candidates import commit_candidate
+from loop.shell.commits import merge_landing, rebase
 from loop.shell.context import Context
 from loop.shell.orders import agent_order, commands_order, packs_folder, setup_order
 from loop.shell.papers import papers_of

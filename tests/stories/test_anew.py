@@ -142,6 +142,20 @@ def test_what_was_known_of_an_old_candidate_is_gone_with_it(tmp_path: Path):
     assert known == [((), (), None, None, None)] * 2
 
 
+def test_what_passed_the_gate_is_void_once_a_ruling_asks_for_more(tmp_path: Path):
+    life = Life(tmp_path, new_state(authorised=False)).run()
+    gated = []
+
+    def checking(state, effect):
+        gated.append((state.gated, state.landing))
+        return commands()(state, effect)
+
+    life.shell.moves[EffectKind.CHECK] = [checking]
+    assert life.state.gated is not None
+    assert life.rule("more")
+    assert gated == [(None, None)]
+
+
 def test_a_landing_commit_is_gated_anew_whatever_passed_before(tmp_path: Path):
     passed = []
 

@@ -580,3 +580,9 @@ def test_a_check_that_timed_out_is_a_failed_check(tmp_path: Path):
     life = Life(tmp_path, new_state(terms=terms(caps=Caps(check=0))), check=[slow] * 2).run()
     assert life.ending == "checks_exhausted"
     assert life.state.stop.details[0] == "unit: timed out: run unit"
+
+
+def test_a_check_that_a_signal_ended_is_named_with_it(tmp_path: Path):
+    killed = commands(command("unit", None, signal=9))
+    life = Life(tmp_path, baseline=[killed] * 2).run()
+    assert life.state.stop.details[0] == "unit: signal 9: run unit"

@@ -103,7 +103,11 @@ def _problem(problem: CandidateProblem) -> Move:
 def _committed(*, changes_tests: bool) -> Move:
     def move(_: TaskState, effect: Any) -> CandidateFacts:
         made = Candidate(
-            commit="c" * 40, tree=effect.pending.tree, base=effect.base, n=1, changes_tests=changes_tests
+            commit=f"{effect.n}c".rjust(40, "0"),
+            tree=effect.pending.tree,
+            base=effect.base,
+            n=1,
+            changes_tests=changes_tests,
         )
         return CandidateFacts(key=effect.key, candidate=made)
 

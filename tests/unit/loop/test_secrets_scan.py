@@ -33,9 +33,9 @@ def removed(*lines: str, path: str = "src/old.py") -> bytes:
     return f"{head(path)}+++ /dev/null\n@@ -1,{len(lines)} +0,0 @@\n{body}".encode()
 
 
-def key_lines() -> list[str]:
-    rows = [base64.b64encode(RANDOM.randbytes(48)).decode() for _ in range(12)]
-    return [f"-----BEGIN RSA {PEM}", *rows, f"-----END RSA {PEM}"]
+def key_lines(rows: int = 12) -> list[str]:
+    body = [base64.b64encode(RANDOM.randbytes(48)).decode() for _ in range(rows)]
+    return [f"-----BEGIN RSA {PEM}", *body, f"-----END RSA {PEM}"]
 
 
 def github() -> str:
@@ -172,6 +172,16 @@ def test_a_secret_at_any_cut_of_a_long_text_is_found_once() -> None:
         lines[n] = f"t{n} = '{token}'"
 
     assert [hit.line for hit in scan_added(added(*lines))] == [n + 1 for n in range(0, 9000, 97)]
+
+
+def test_a_key_of_many_lines_across_a_cut_is_found() -> None:
+    lines: list[str] = []
+    begins = []
+    for _ in range(60):
+        begins.append(len(lines) + 1)
+        lines += [*key_lines(rows=60), "x = call(1234, 'some words')"]
+
+    assert [hit.line for hit in scan_added(added(*lines))] == begins
 
 
 def test_a_secret_in_a_line_of_a_megabyte_is_found() -> None:

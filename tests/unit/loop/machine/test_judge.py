@@ -11,7 +11,9 @@ from loop.machine.guards import (
     COMMANDS_GUARDS,
     REVIEWER_GUARDS,
     deadline_passed,
+    first_match,
     interrupted,
+    is_clean,
     provider_failed,
 )
 from loop.machine.judge import forestall, judge
@@ -198,3 +200,22 @@ def test_what_is_gone_forestalls_the_jobs_that_need_it(stage, no_time, no_money)
     assert forestall(new_state(stage=stage, terms=terms(budget_ms=0))) is no_time
     assert forestall(new_state(stage=stage, terms=terms(budget_microusd=0))) is no_money
     assert forestall(new_state(stage=stage)) is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"report": {"ended": Ended.DISK}},
+        {"report": {"error": "no space"}},
+        {"report": {"oom_kills": 1}},
+        {"report": {"pids_refused": 1}},
+        {"container": {"lost": True}},
+        {"container": {"sidecar_lost": True}},
+        {"container": {"oom_killed": True}},
+        {"container": {"backstop": True}},
+    ],
+)
+def test_a_baseline_that_a_guard_stops_at_is_not_clean_and_so_never_kept(changes):
+    assert is_clean(end("k"))
+    assert not is_clean(end("k", **changes))
+    assert first_match(COMMANDS_GUARDS, new_state(), end("k", **changes)) is not None
