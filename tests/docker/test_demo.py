@@ -12,7 +12,7 @@ from loop.demo import EXAMPLE
 from support.recorder import Recorder, creates, faults, record
 from support.stand import Loop, demo_story, open_demo
 
-pytestmark = [pytest.mark.docker, pytest.mark.xdist_group("demo")]
+pytestmark = pytest.mark.docker
 
 EXPECTED: dict[str, Any] = json.loads((EXAMPLE.parent / "durations-story.expected.json").read_text())
 ROUNDS = [(r["role"], r["round"], r["calls"], r["cost_microusd"]) for r in EXPECTED["rounds"]]

@@ -15,7 +15,7 @@ from jobs.engine import Engine
 from loop.demo import EXAMPLE, ROOT, TASK, TASK_ID, Stand
 from support.stand import Loop, clearing, wait_for
 
-pytestmark = [pytest.mark.docker, pytest.mark.xdist_group("demo")]
+pytestmark = pytest.mark.docker
 
 EXPECTED_MICROUSD = json.loads((EXAMPLE.parent / "durations-story.expected.json").read_text())[
     "cost_microusd"

@@ -16,7 +16,7 @@ from loop.demo import ROOT
 from support.recorder import Recorder, creates, faults, record
 from support.stand import Loop, clearing, wait_for
 
-pytestmark = [pytest.mark.docker, pytest.mark.xdist_group("own")]
+pytestmark = pytest.mark.docker
 
 TASK = "tasks/901-name-the-decimals.md"
 SECOND_TASK = "tasks/902-name-the-decimals-again.md"

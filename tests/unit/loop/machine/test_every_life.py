@@ -19,8 +19,6 @@ from loop.machine.table import TABLE
 from support.lives import new_state, terms
 from support.outcomes import POSSIBLE
 
-pytestmark = pytest.mark.xdist_group("every life")  # the search runs once, in one worker
-
 SMALL = Caps(check=1, review=2, gate=1, main_moved=1, interruptions=1)
 BUDGETS = {"budget_ms": 10**9, "budget_microusd": 10**9}
 STATES = 12_376
