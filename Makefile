@@ -31,13 +31,13 @@ venv:
 	@scripts/setup --no-engine
 
 test-fast: venv ## the suite without Docker
-	@.venv/bin/pytest -q -n 2 --dist loadgroup -m "not docker and not slow" tests
+	@.venv/bin/pytest -q -n 2 --dist loadfile -m "not docker and not slow" tests
 
 test: setup ## the whole suite, Docker tests included
-	@.venv/bin/pytest -q -n 2 --dist loadgroup -m "not slow" tests
+	@.venv/bin/pytest -q -n 2 --dist loadfile -m "not slow" tests
 
-test-crash: venv ## the kill matrix in full: every effect, every moment
-	@.venv/bin/pytest -q -n 2 -m slow tests/crash
+test-crash: venv ## what takes longer: above all the kill matrix in full, every effect at every moment
+	@.venv/bin/pytest -q -n 2 -m "slow and not docker" tests
 
 mutate: venv ## break each rule of the machine in turn: a story must fail every time
 	@$(PYTHON) -m tests.tools.mutate

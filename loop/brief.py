@@ -12,10 +12,14 @@ from instrument.money import MICROUSD_PER_USD, show_usd
 from instrument.schema.state import Stop, TaskState
 from instrument.schema.vocabulary import StopReason
 from loop.machine.budget import caps_of, money_budget, time_budget_ms
+from loop.machine.lift import least_cap
 from loop.machine.resume import open_findings
 from loop.machine.stops import STOPS, StopRow
 
 MAX_BYTES = 4096
+MAX_ALLOWED = 5
+CENT = 10_000
+"""In micro-dollars: amounts are offered in whole cents, rounded up."""
 CUT = "\n… (cut; the evidence has the rest)\n"
 
 
@@ -101,15 +105,17 @@ def _plain(text: str) -> str:
 
 
 def _commands(state: TaskState, stop: Stop, places: Places) -> list[str]:
-    row = STOPS[stop.reason]
-    lines = [f"  {places.command} --ruling {shlex.quote(_plain(choice))}" for choice in stop.choices]
-    if stop.reason is StopReason.READY_TO_MERGE:
+    asked = state.parked or stop
+    row = STOPS[asked.reason]
+    lines = [f"  {places.command} --ruling {shlex.quote(_plain(choice))}" for choice in asked.choices]
+    if asked.reason is StopReason.READY_TO_MERGE:
         lines.append(f"  {places.command} --auto-merge")
-    if row.rerun is not None:
+    if row.rerun is not None and state.parked is None:
         lines.append(f"  {places.command}")
     lines += [f"  {places.command} {words}" for words in _grants(state, row)]
     if row.allow:
-        lines.append(f"  {places.command} --allow {shlex.quote(_first_path(stop))}")
+        globs = " ".join(f"--allow {shlex.quote(_plain(path))}" for path in asked.details[:MAX_ALLOWED])
+        lines.append(f"  {places.command} {globs}")
     if row.ruling is not None:
         lines.append(f"  {places.command} --ruling 'what you decide'")
     if row.edit is not None and row.rerun is None:
@@ -125,18 +131,15 @@ def _grants(state: TaskState, row: StopRow) -> list[str]:
     words = []
     for counter in row.grants:
         if counter == "usd":
-            budget = money_budget(state) or 0
-            words.append(f"--grant usd={Decimal(budget * 3 // 2) / MICROUSD_PER_USD:.2f}")
+            known = max(money_budget(state) or 0, state.spend.microusd + state.terms.reserve_microusd)
+            words.append(f"--grant usd={Decimal(known * 3 // 2 + CENT) / MICROUSD_PER_USD:.2f}")
         elif counter == "minutes":
-            words.append(f"--grant minutes={(time_budget_ms(state) or 0) * 3 // 2 // 60_000}")
+            known = max(time_budget_ms(state) or 0, state.spend.job_ms + state.terms.reserve_ms)
+            words.append(f"--grant minutes={known * 3 // 2 // 60_000 + 1}")
         else:
-            cap = getattr(caps_of(state), counter)
-            words += [f"--grant {counter}={cap + 1}", f"--grant {counter}={cap + 3}"]
+            least = max(getattr(caps_of(state), counter) + 1, least_cap(state, counter))
+            words += [f"--grant {counter}={least}", f"--grant {counter}={least + 2}"]
     return words
-
-
-def _first_path(stop: Stop) -> str:
-    return _plain(stop.details[0]) if stop.details else "PATH"
 
 
 def _fit(head: str, facts: str, tail: str) -> str:

@@ -4,20 +4,27 @@ Costs nothing: the scripted provider answers. Limits: writes below `<home>/canar
 """
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from instrument.found import find_home
 from instrument.schema.vocabulary import Purpose, Stage
+from jobs.errors import JobsError
 from loop.atomic import write_atomic
-from loop.demo import EXAMPLE, STORY, TASK, Stand, prepare
-from loop.errors import Exit, RunError
-from loop.home import make_private
+from loop.demo import EXAMPLE, STORY, TASK, TASK_ID, Stand, prepare
+from loop.errors import BusyError, Exit, RunError
+from loop.home import LOCK_FILE, make_private
 from loop.request import Ending, RunRequest
 from loop.run import World, run
+from loop.store import StateCorruptError, load_state
 
 SEEN_FILE = "landed.txt"
+WAIT_S = 900
+"""For another canary: it may have to build the images first."""
 
 
 class CanaryError(RunError):
@@ -27,10 +34,46 @@ class CanaryError(RunError):
 
 
 def run_canary(world: World) -> Ending:
-    """Land the demo's task in a folder of its own, from nothing."""
-    home = make_private(find_home(world.environment) / "canary")
-    stand = Stand(home / "work")
+    """Land the demo's task in a folder of its own, from nothing; a second one at a time waits.
+
+    Raises:
+        BusyError: Another one did not end in time.
+    """
+    home = _home(world)
+    with _alone(home):
+        return _land(home, world)
+
+
+def _home(world: World) -> Path:
+    return make_private(find_home(world.environment) / "canary")
+
+
+@contextmanager
+def _alone(home: Path) -> Iterator[None]:
+    """Hold the canary's folder: two loops that begin together would take it away from each other."""
+    lock = FileLock(home / LOCK_FILE, timeout=WAIT_S, mode=0o600)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise BusyError(f"another canary has held {home} for {WAIT_S} s; wait for it") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _clear(stand: Stand, world: World) -> None:
+    """Nothing of an earlier canary stays; one that was killed has left its pod on the engine."""
+    with suppress(StateCorruptError, JobsError):
+        old = load_state(stand.home / "tasks" / TASK_ID)
+        if old is not None:
+            world.jobs.reap(old.run_id, keep=None)
     shutil.rmtree(stand.folder, ignore_errors=True)
+
+
+def _land(home: Path, world: World) -> Ending:
+    stand = Stand(home / "work")
+    _clear(stand, world)
     prepare(stand)
     request = RunRequest(
         task=TASK,
@@ -52,19 +95,22 @@ def ensure_canary(world: World, combination: Callable[[], str]) -> None:
     if not EXAMPLE.is_dir():
         world.progress.note("no canary: the examples folder is not installed")
         return
-    seen = find_home(world.environment) / "canary" / SEEN_FILE
-    name = combination()
-    landed = _read_lines(seen)
-    if name in landed:
+    home, name = _home(world), combination()
+    seen = home / SEEN_FILE
+    if name in _read_lines(seen):
         return
-    world.progress.note("canary: this engine, agent and images are new; a scripted task goes first")
-    ending = run_canary(world)
-    if ending.result.stage is not Stage.DONE:
-        raise CanaryError(
-            f"the canary stopped with {ending.result.stop_reason}: nothing was begun and nothing spent; "
-            f"see {ending.result.run_folder}"
-        )
-    write_atomic(seen, "\n".join([*landed, name, ""]).encode())
+    with _alone(home):
+        landed = _read_lines(seen)  # another loop may have run it while this one waited
+        if name in landed:
+            return
+        world.progress.note("canary: this engine, agent and images are new; a scripted task goes first")
+        ending = _land(home, world)
+        if ending.result.stage is not Stage.DONE:
+            raise CanaryError(
+                f"the canary stopped with {ending.result.stop_reason}: nothing was begun and nothing spent; "
+                f"see {ending.result.run_folder}"
+            )
+        write_atomic(seen, "\n".join([*landed, name, ""]).encode())
     world.progress.note("canary: landed")
 
 

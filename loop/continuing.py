@@ -7,10 +7,12 @@ import dataclasses
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from instrument.money import show_usd
 from instrument.schema.events import Allowed, Continued, Granted, RulingRecorded, TaskEdited
 from instrument.schema.state import TaskState
 from instrument.schema.vocabulary import Stage, StopReason
 from loop.errors import UsageError
+from loop.machine.lift import least_cap
 from loop.machine.resume import (
     GRANTED,
     How,
@@ -97,10 +99,23 @@ def _act(going: Continuation, request: RunRequest) -> Continuation | None:
     """Go on by a grant or an allowance that lifts the present stop; none where none does."""
     if request.allow and resume(going.state, "allow") is not None:
         return _go_on(going, going.state, "allow")
+    state = unpark(going.state)
     for counter, _ in request.grants:
         if resume(going.state, "grant", counter=counter) is not None:
             return _go_on(going, going.state, "grant", counter=counter)
+        if state.stop is not None and counter in STOPS[state.stop.reason].grants:
+            raise UsageError(f"--grant {counter}: {_too_little(state, counter)}")
     return None
+
+
+def _too_little(state: TaskState, counter: str) -> str:
+    if counter == "usd":
+        spent = show_usd(state.spend.microusd + state.terms.reserve_microusd)
+        return f"that is too little to go on; {spent} are spent, or kept for a review"
+    if counter == "minutes":
+        minutes = (state.spend.job_ms + state.terms.reserve_ms) // 60_000
+        return f"that is too little to go on; {minutes} are used, or kept for review and gate"
+    return f"that is too little to go on; {least_cap(state, counter)} is the least"
 
 
 def _with_choices(session: Session, request: RunRequest, state: TaskState) -> TaskState:
@@ -158,7 +173,8 @@ def _rerun(session: Session, request: RunRequest, going: Continuation, now: date
     blob = task_blob(session, tip)
     if blob != state.task_blob:
         return _adopt_edit(session, going, blob)
-    if request.auto_merge or state.authorised:
+    is_parked = state.parked is not None
+    if request.auto_merge or (state.authorised and not is_parked):
         merged = _go_on(going, state, "auto_merge")
         if merged.state.stage is not Stage.STOPPED:
             return merged

@@ -29,6 +29,11 @@ class Role(StrEnum):
     CHECK = "check"
     GATE = "gate"
 
+    @property
+    def is_agent(self) -> bool:
+        """Whether a model works in it."""
+        return self in (Role.CODER, Role.REVIEWER)
+
 
 @unique
 class RuntimeName(StrEnum):

@@ -123,8 +123,12 @@ def disk_exhausted(_: TaskState, end: JobEnd) -> Outcome | None:
 
 
 def pids_exhausted(_: TaskState, end: JobEnd) -> Outcome | None:
-    """The limit on processes refused one; what failed for that is no fault of the work."""
-    return Outcome.PIDS_EXHAUSTED if end.report and end.report.pids_refused else None
+    """The limit on processes refused one and something failed; what copes with it (`make -j`) is fine."""
+    if end.report is None or not end.report.pids_refused:
+        return None
+    has_failed = any(not command.has_passed for command in end.report.commands)
+    is_unfinished = end.report.role.is_agent and not (end.agent and end.agent.finished)
+    return Outcome.PIDS_EXHAUSTED if has_failed or is_unfinished else None
 
 
 def progress_stalled(_: TaskState, end: JobEnd) -> Outcome | None:

@@ -41,9 +41,6 @@ SHORT = (
     *((24, AFTER_EFFECT), (25, AMID_RECORD), (25, AFTER_STATE), (26, AFTER_EFFECT), (26, AFTER_STATE)),
 )
 
-TOGETHER = pytest.mark.xdist_group("crash")
-"""On one worker, which lives the calm life once; with `--dist loadgroup`."""
-
 
 def every() -> list[tuple[int, str]]:
     """Every effect with every point that it has."""
@@ -58,7 +55,6 @@ def named(case: Any) -> str:
     return f"{case[0]:02d} {STORY[case[0]]} {case[1]}"
 
 
-@TOGETHER
 def test_the_calm_life_is_the_story(calm: Calm):
     assert tuple(effect.kind.slug for effect in calm.effects) == STORY
     assert calm.desk.state.done == "merged"
@@ -70,7 +66,6 @@ def test_the_short_form_kills_every_kind_of_effect_and_at_every_point():
     assert {point for _, point in SHORT} == {*POINTS, CREATED, RUNNING, EXITED, AMID_RECORD}
 
 
-@TOGETHER
 @pytest.mark.parametrize("case", SHORT, ids=named)
 def test_the_same_command_ends_as_the_calm_life(calm: Calm, crashed_desk, case: tuple[int, str]):
     die_and_go_on(calm, crashed_desk, *case)

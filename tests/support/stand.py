@@ -205,9 +205,9 @@ class Loop:
         found = engine.containers.find(select_labels(state.run_id, state.attempt.key))
         return {each.labels["factory.part"]: each for each in found}
 
-    def left(self, engine: Engine) -> list[str]:
-        """Names of the containers and volumes of this run that are on the engine."""
-        labels = select_labels(self.state.run_id)
+    def left(self, engine: Engine, run_id: str | None = None) -> list[str]:
+        """Names of the containers and volumes of this run, or another, that are on the engine."""
+        labels = select_labels(run_id or self.state.run_id)
         names = [each.name for each in engine.containers.find(labels)]
         return names + [name for name, _ in engine.volumes.find(labels)]
 

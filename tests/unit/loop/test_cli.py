@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from instrument.schema.vocabulary import Stage
 from loop.cli import main
 from loop.home import task_folder
 from loop.session import hold_lock
+from loop.store import save_state
+from support.lives import new_state
 from support.repos import TASK, TASK_ID, TASK_TEXT, TOML, Desk, edited, mode_of
 
 NO_KEY = "ANTHROPIC_API_KEY is not set; set it to the provider's key\n"
@@ -97,13 +100,26 @@ def test_a_busy_task_is_exit_4_and_a_stopped_one_exit_3_with_its_brief_or_json(d
     assert typed("status").stdout.startswith(f"{TASK_ID}: state.json is damaged")
 
 
-def test_a_bug_of_ours_is_one_sentence_and_the_trace_is_kept(desk: Desk, typed):
-    # A folder where a file of ours should be: no sentence was written for that.
+def test_a_file_that_cannot_be_read_is_one_sentence(desk: Desk, typed):
     (task_folder(desk.home, TASK_ID) / "state.json").mkdir()
     done = typed("run", TASK)
-    assert done.exit_code == 1
+    assert done.exit_code == 2
+    assert done.stderr.startswith("A file cannot be read or written: ")
+    assert not list(desk.home.glob("bug-*.txt"))
+
+
+def test_a_bug_of_ours_is_one_sentence_and_the_trace_is_kept(desk: Desk, typed):
+    # A state that contradicts itself, as only a bug could write it: checks without a candidate.
+    state = new_state(task_id=TASK_ID, stage=Stage.CHECK)
+    save_state(task_folder(desk.home, TASK_ID), state)
+    story = desk.folder / "story.yaml"
+    story.write_text("rounds: []\n")
+    done = typed("run", TASK, "--story", str(story))
+    assert done.exit_code == 1, done.stderr
     (trace,) = desk.home.glob("bug-*.txt")
-    assert done.stderr == f"A bug of ours; please report {trace}. Run the same command to continue.\n"
+    assert done.stderr.splitlines()[-1] == (
+        f"A bug of ours; please report {trace}. Run the same command to continue."
+    )
     assert "Traceback" in trace.read_text()
     assert mode_of(trace) == 0o600
 

@@ -67,6 +67,7 @@ def test_a_sample_of_broken_rules_is_noticed():
     assert "5 rules broken in turn, 0 unnoticed" in found.stdout
 
 
+@pytest.mark.slow
 def test_a_broken_rule_that_no_story_is_about_is_named():
     calm = "tests/stories/test_calm.py::test_a_calm_task_lands"
     found = mutate("--only", "_R.NO_CHANGE without ruling", "--stories", calm)
@@ -74,6 +75,7 @@ def test_a_broken_rule_that_no_story_is_about_is_named():
     assert "no story misses it: _R.NO_CHANGE without ruling" in found.stdout
 
 
+@pytest.mark.slow
 def test_stories_that_fail_by_themselves_prove_nothing():
     found = mutate("--take", "1", "--stories", "tests/stories/absent.py")
     assert found.returncode == 1
