@@ -9,8 +9,18 @@ from typing import Literal
 from pydantic import NonNegativeInt
 
 from instrument.schema.base import Frozen
+from instrument.schema.state import Grants
 from instrument.schema.usage import Usage
-from instrument.schema.vocabulary import DoneReason, EffectKind, Purpose, Role, RuntimeName, Stage, StopReason
+from instrument.schema.vocabulary import (
+    DoneReason,
+    EffectKind,
+    Purpose,
+    Role,
+    RuntimeName,
+    Severity,
+    Stage,
+    StopReason,
+)
 
 
 class Agent(Frozen):
@@ -45,6 +55,16 @@ class JobLine(Frozen):
     duration_ms: NonNegativeInt
 
 
+class OpenFinding(Frozen):
+    """A remark of the last review that nobody closed; a model's words, to be shown as text only."""
+
+    id: str
+    severity: Severity
+    path: str
+    line: int | None
+    text: str
+
+
 class Row(Frozen):
     """One task; an unknown figure is null, and `missing` says why."""
 
@@ -63,6 +83,15 @@ class Row(Frozen):
     """Gate jobs begun."""
     stops: tuple[StopReason, ...]
     """In order of time, those that a person has answered included."""
+    flaky: tuple[str, ...]
+    """Checks that failed and then passed on the same tree, each once; where a state is unreadable,
+    its own are not among them."""
+    interventions: NonNegativeInt | None
+    """What persons did for it: rulings, grants, allowances, edits of the task file."""
+    grants: Grants
+    """The caps that a person set, of the present run."""
+    open_findings: tuple[OpenFinding, ...]
+    """Of the present run's last review, in order of id; a merged task's landed as they are."""
     usage: Usage
     usage_complete: bool
     cost_microusd: NonNegativeInt | None
@@ -84,7 +113,9 @@ class Report(Frozen):
     """None: of every purpose."""
     tasks: NonNegativeInt
     accepted: NonNegativeInt
-    """Merged; a task found to be upstream already is none."""
+    """Merged; a task found to be satisfied or upstream already is none."""
+    done_unmerged: NonNegativeInt
+    """Ended for good with nothing to merge: satisfied or upstream already."""
     cost_microusd: NonNegativeInt | None
     """Everything found, failed rounds and tasks included; none where no task's cost is known."""
     lower_bound: bool

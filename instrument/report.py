@@ -38,6 +38,7 @@ def build_report(tasks: Iterable[FoundTask], purpose: Purpose | None) -> Report:
         purpose=purpose,
         tasks=len(rows),
         accepted=accepted,
+        done_unmerged=sum(row.done is not None for row in rows) - accepted,
         cost_microusd=cost,
         lower_bound=any(row.lower_bound for row in rows),
         unmetered_parts=sum(row.unmetered_parts for row in rows),

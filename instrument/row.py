@@ -8,10 +8,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from instrument.figures import Agent, JobLine, Row
+from instrument.figures import Agent, JobLine, OpenFinding, Row
 from instrument.found import FoundTask, read_state
 from instrument.record import Job, Record, read_record
-from instrument.schema.state import TaskState
+from instrument.schema.state import Grants, TaskState
 from instrument.schema.usage import Usage
 from instrument.schema.vocabulary import DoneReason, EffectKind, Role, StopReason
 
@@ -64,6 +64,10 @@ def build_row(task: FoundTask) -> Row:
         review_rounds=sum(s.counters.review_rounds for s in states) if has_all else None,
         gates=sum(s.counters.effects.get(EffectKind.GATE, 0) for s in states) if has_all else None,
         stops=tuple(reason for run in runs for reason in _stops(run)),
+        flaky=tuple(dict.fromkeys(name for s in states for name in s.flaky)),
+        interventions=sum(s.counters.interventions for s in states) if has_all else None,
+        grants=state.grants if state else Grants(),
+        open_findings=_open_findings(state) if state else (),
         usage=sum((run.record.usage for run in runs), Usage()),
         usage_complete=all(run.is_usage_complete for run in runs),
         cost_microusd=sum(costs) if costs else None,
@@ -128,6 +132,15 @@ def _stops(run: _Run) -> list[StopReason]:
     if now is not None and (not stops or stops[-1] is not now):
         stops.append(now)
     return stops
+
+
+def _open_findings(state: TaskState) -> tuple[OpenFinding, ...]:
+    """What the last review raised and no ruling closed."""
+    return tuple(
+        OpenFinding(id=f.id, severity=f.severity, path=f.path, line=f.line, text=f.text)
+        for f in state.findings
+        if f.round == state.counters.review_rounds and not f.closed
+    )
 
 
 def _agents(runs: list[_Run]) -> tuple[Agent, ...]:

@@ -5,14 +5,20 @@ Pure: no I/O.
 
 import textwrap
 
-from instrument.figures import Agent, JobLine, Report, Row
+from instrument.figures import Agent, JobLine, OpenFinding, Report, Row
 from instrument.money import show_usd
+from instrument.schema.state import Grants
 from instrument.schema.usage import Usage
 from instrument.schema.vocabulary import EffectKind, StopReason
 
 WIDTH = 80
 _UNKNOWN = "?"
 _MARK = "≥ "
+_NAMES = {EffectKind.BASELINE: "baseline", EffectKind.COMPARE_TESTS: "compare"}
+"""Of jobs that the role alone does not tell from a check."""
+_TEXT_CHARS = 200
+"""Of a finding; `--json` has it whole."""
+_BUDGETS = ("budget_microusd", "budget_ms")
 _ROW = "{:<24} {:>8} {:>5} {:>7} {:>5} {:>5} {:>18}"
 _JOB = "{:<24} {:>5} {:>5} {:>15} {:>8} {:>18}"
 
@@ -76,6 +82,8 @@ def _headline(report: Report) -> list[str]:
             f"accepted                {report.accepted} of {report.tasks} (purpose: {name})",
             *_wrap(_usage(report.usage, is_complete=report.usage_complete), "tokens", "                  "),
         ]
+    if report.done_unmerged:
+        lines.append(f"done, nothing to merge  {report.done_unmerged}")
     if report.lower_bound:
         parts = "1 part is" if report.unmetered_parts == 1 else f"{report.unmetered_parts} parts are"
         lines.append(f"{_MARK}lower bound: {parts} unmetered; see the tasks marked so")
@@ -110,6 +118,12 @@ def _details(row: Row) -> list[str]:
         lines += _wrap(_agent(agent), agent.role.value)
     if row.stops:
         lines += _wrap(_stops(row.stops), "stops")
+    if row.flaky:
+        lines += _wrap(_plain(", ".join(row.flaky)), "flaky")
+    if row.interventions:
+        lines += _wrap(_interventions(row.interventions, row.grants), "persons")
+    for finding in row.open_findings:
+        lines += _wrap(_finding(finding), "open")
     if row.runs > 1:
         lines += _wrap(f"{row.runs - 1}, cost included", "restarts")
     for clause in row.missing:
@@ -132,6 +146,27 @@ def _stops(stops: tuple[StopReason, ...]) -> str:
     return ", ".join(stops)
 
 
+def _interventions(count: int, grants: Grants) -> str:
+    times = "1 intervention" if count == 1 else f"{count} interventions"
+    caps = [f"{name} {value}" for name, value in grants if value is not None and name not in _BUDGETS]
+    if grants.budget_microusd is not None:
+        caps.append(show_usd(grants.budget_microusd))
+    if grants.budget_ms is not None:
+        caps.append(show_ms(grants.budget_ms))
+    return f"{times}, caps set: {', '.join(caps)}" if caps else times
+
+
+def _finding(finding: OpenFinding) -> str:
+    where = finding.path if finding.line is None else f"{finding.path}:{finding.line}"
+    text = textwrap.shorten(_plain(finding.text), _TEXT_CHARS, placeholder=" …")
+    return f"{finding.id} {finding.severity}, {_plain(where)}: {text}"
+
+
+def _plain(text: str) -> str:
+    """Without control characters: a model's words must not move a terminal's cursor."""
+    return "".join(char if char.isprintable() else " " for char in text)
+
+
 def _usage(usage: Usage, *, is_complete: bool) -> str:
     text = (
         f"input {usage.input_tokens:,}, cache read {usage.cache_read_tokens:,}, "
@@ -142,7 +177,7 @@ def _usage(usage: Usage, *, is_complete: bool) -> str:
 
 
 def _job(job: JobLine, *, is_earlier: bool) -> str:
-    name = "baseline" if job.effect is EffectKind.BASELINE else job.role.value
+    name = _NAMES.get(job.effect, job.role.value) if job.effect else job.role.value
     if is_earlier:
         name = f"{job.run.rpartition('.')[2]} {name}"
     has_calls = bool(job.calls or job.cost_microusd)

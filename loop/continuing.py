@@ -144,7 +144,9 @@ def with_choices_of(session: Session, state: TaskState) -> Session:
 
 
 def _has_ruling(state: TaskState, ruling: RulingText) -> bool:
-    return any(known.digest == ruling_digest(ruling.text) for known in state.rulings)
+    """Whether it was given before; the same words on another finding are another ruling."""
+    digest = ruling_digest(ruling.text)
+    return any((known.digest, known.finding) == (digest, ruling.finding) for known in state.rulings)
 
 
 def _rule(going: Continuation, rulings: list[RulingText]) -> Continuation:

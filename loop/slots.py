@@ -86,31 +86,6 @@ def job_slot(
         yield
 
 
-@contextmanager
-def task_slot(
-    home: Path,
-    repo: str,
-    count: int,
-    timeout_s: float | None,
-    *,
-    say: Callable[[str], None] = lambda _: None,
-    sleep: Callable[[float], None] = time.sleep,
-    interrupted: Callable[[], None] = lambda: None,
-) -> Iterator[None]:
-    """Hold one of the repo's slots for the block; see `job_slot`.
-
-    A loop that also minds overlaps takes its slot with `loop.running.claim` instead.
-    """
-
-    def look() -> Lease | Waiting:
-        return try_task_slot(home, repo, count) or Waiting(
-            f"waits for a task slot: {repo} has {count} under way"
-        )
-
-    with wait_for(look, say=say, timeout_s=timeout_s, sleep=sleep, interrupted=interrupted):
-        yield
-
-
 def _first_free(home: Path, name: str, count: int) -> Lease | None:
     for n in range(1, count + 1):
         if lease := try_lease(home / "slots" / f"{name}-{n}.lock"):

@@ -5,8 +5,8 @@ Whatever is not plainly an approval is none. Pure: no I/O.
 
 import json
 import re
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import Literal
 
@@ -180,20 +180,6 @@ def _refuse_twins(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len({key for key, _ in pairs}) < len(pairs):
         raise ValueError
     return dict(pairs)
-
-
-def drop_ruled(verdict: Verdict, closed_points: Iterable[Finding]) -> tuple[Verdict, tuple[Remark, ...]]:
-    """Drop the must-fixes that repeat a closed point without new evidence; return the rest and them."""
-    closed = tuple(closed_points)
-    dropped = tuple(
-        remark for remark in verdict.must_fixes if any(_repeats(remark, point) for point in closed)
-    )
-    kept = tuple(remark for remark in verdict.findings if remark not in dropped)
-    return replace(verdict, findings=kept), dropped
-
-
-def _repeats(remark: Remark, point: Finding) -> bool:
-    return repeats(remark, point) and bare(remark.evidence) in {"", bare(point.evidence)}
 
 
 def repeats(remark: Remark, point: Finding) -> bool:

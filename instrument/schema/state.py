@@ -183,6 +183,8 @@ class Ruling(Frozen):
     digest: str
     """SHA-256 of the text, hex."""
     text: str
+    finding: str | None = None
+    """The one that it is about, such as `F3`; none: everything that it answers."""
 
 
 class Stop(Frozen):

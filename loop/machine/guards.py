@@ -16,7 +16,6 @@ Guard = Callable[[TaskState, JobEnd], Outcome | None]
 """The state is the one after the job's cost was added."""
 
 HTTP_RATE_LIMITED = 429
-HTTP_OVERLOADED = 529
 HTTP_DENIED = (401, 403)
 KILLED = (137, 143)
 """Exit codes of a container that SIGKILL or SIGTERM ended."""
@@ -124,11 +123,15 @@ def disk_exhausted(_: TaskState, end: JobEnd) -> Outcome | None:
 
 def pids_exhausted(_: TaskState, end: JobEnd) -> Outcome | None:
     """The limit on processes refused one and something failed; what copes with it (`make -j`) is fine."""
+    return Outcome.PIDS_EXHAUSTED if _lacks_processes(end) else None
+
+
+def _lacks_processes(end: JobEnd) -> bool:
     if end.report is None or not end.report.pids_refused:
-        return None
+        return False
     has_failed = any(not command.has_passed for command in end.report.commands)
-    is_unfinished = end.report.role.is_agent and not (end.agent and end.agent.finished)
-    return Outcome.PIDS_EXHAUSTED if has_failed or is_unfinished else None
+    is_unfinished = end.agent is None or not end.agent.finished
+    return has_failed or (end.report.role.is_agent and is_unfinished)
 
 
 def progress_stalled(_: TaskState, end: JobEnd) -> Outcome | None:
@@ -236,6 +239,6 @@ def is_clean(end: JobEnd) -> bool:
     report, container = end.report, end.container
     if report is None or report.ended is not Ended.EXITED or report.error is not None:
         return False
-    if report.oom_kills or report.pids_refused:
+    if report.oom_kills or _lacks_processes(end):
         return False
     return not (container.lost or container.sidecar_lost or container.oom_killed or container.backstop)

@@ -155,7 +155,7 @@ def record_ruling(state: TaskState, text: str, *, finding: str | None = None) ->
     if state.stop is None:
         raise ValueError("only a stopped task takes a ruling")
     digest = ruling_digest(text)
-    ruling = Ruling(stop=state.stop.reason, digest=digest, text=text)
+    ruling = Ruling(stop=state.stop.reason, digest=digest, text=text, finding=finding)
     counters = state.counters
     findings = state.findings
     if finding is not None:

@@ -34,12 +34,20 @@ def tail_of(text: str, limit: int = TAIL_CHARS) -> str:
 
 def ruling_blocks(rulings: Iterable[Ruling]) -> str:
     """Give each ruling verbatim in a fence of its own; the same text twice is one ruling."""
-    by_text = {ruling.text: ruling for ruling in rulings}
+    by_text: dict[str, list[Ruling]] = {}
+    for ruling in rulings:
+        by_text.setdefault(ruling.text, []).append(ruling)
     blocks = [
-        f"Ruling {n}, given when the task had stopped with `{ruling.stop}`:\n{fenced(ruling.text)}"
-        for n, ruling in enumerate(by_text.values(), start=1)
+        f"Ruling {n}{_about(same)}, given when the task had stopped with `{same[-1].stop}`:\n{fenced(text)}"
+        for n, (text, same) in enumerate(by_text.items(), start=1)
     ]
     return "\n\n".join(blocks)
+
+
+def _about(same: Iterable[Ruling]) -> str:
+    """The findings that a ruling names; nothing where it was once given on all that was open."""
+    names = list(dict.fromkeys(ruling.finding for ruling in same))
+    return "" if None in names else f" on {', '.join(name for name in names if name)}"
 
 
 def command_lines(commands: Iterable[Command]) -> str:

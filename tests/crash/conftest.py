@@ -8,19 +8,29 @@ import pytest
 
 from instrument.schema.vocabulary import Role
 from jobs.order import JobOrder
-from support.fake_jobs import EXITED, WORKED_ON, Script, Turn, must_fix, verdict
-from support.repos import Desk, alone, copy_desk, make_desk
+from support.fake_jobs import EXITED, WORKED_ON, FakeJobs, Script, Turn, must_fix, verdict
+from support.repos import TASK, TASK_TEXT, Desk, alone, copy_desk, edited, make_desk
 from support.tripwire import Calm, Wire, run_wired
+
+TESTED_BY = "tests/test_a.py"
 
 
 def script() -> Script:
-    """A failed check, a must-fix, a failed gate; then all is well."""
-    texts = (b"BUG\n", b"ROUGH 1\n", b"ROUGH 2\n", b"good\n")
+    """A failed check, a must-fix, a failed gate; then all is well, with one of the base's tests changed."""
+    texts = (b"BUG\n", b"ROUGH 1\n", b"ROUGH 2\n")
+    last = Turn({WORKED_ON: b"good\n", TESTED_BY: b"def test_a():\n    assert 2\n"})
     return Script(
-        coder=[Turn({WORKED_ON: text}) for text in texts],
+        coder=[*(Turn({WORKED_ON: text}) for text in texts), last],
         reviewer=[Turn(review=must_fix("say why")), Turn(review=verdict("approve"))],
         failing={"unit": b"BUG", "full": b"ROUGH"},
     )
+
+
+def make_template(folder: Path) -> None:
+    """A desk whose repo has a test that the task may change."""
+    make_desk(folder)
+    task = edited(TASK_TEXT, "[src/**]", "[src/**, tests/**]")
+    Desk(folder, FakeJobs(folder / "engine")).commit({TASK: task, TESTED_BY: "def test_a():\n    assert 1\n"})
 
 
 def open_desk(template: Path, folder: Path) -> Desk:
@@ -43,7 +53,7 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calm]:
     with pytest.MonkeyPatch.context() as patch:
         alone(patch, folder)
         patch.chdir(folder)
-        make_desk(folder / "template")
+        make_template(folder / "template")
         made = Calm(open_desk(folder / "template", folder / "desk"))
         wire = Wire(reach=lambda _: None)
 

@@ -25,20 +25,24 @@ from support.tripwire import (
 )
 
 STORY = (
-    *("find-base", "setup", "baseline", "implement", "commit-candidate", "check"),
+    *("find-base", "setup", "baseline", "implement", "commit-candidate", "check", "check"),
     *("implement", "commit-candidate", "check", "review"),
-    *("implement", "commit-candidate", "check", "review", "rebase", "gate"),
-    *("implement", "commit-candidate", "check", "review", "rebase", "gate", "merge"),
+    *("implement", "commit-candidate", "check", "review", "rebase", "gate", "gate"),
+    *("implement", "commit-candidate", "check", "compare-tests", "review", "rebase", "gate", "merge"),
     *("rebase", "setup", "gate", "merge"),
 )
-"""The calm life's effects: a failed check, a must-fix, a failed gate, a moved main, a push."""
-CONTAINERS = ("baseline", "implement", "check", "review", "gate")
+"""The calm life's effects: a failed check, a must-fix, a failed gate, a changed test, a moved main, a push.
+
+What fails is run once more; a candidate that changes a test of the base is compared before its review.
+"""
+CONTAINERS = ("baseline", "implement", "check", "compare-tests", "review", "gate")
 LOST = {(slug, point) for slug in CONTAINERS for point in (AFTER_INTENT, CREATED)}
 """Where the machine loses the attempt: its container never ran."""
 SHORT = (
-    *((0, BEFORE_INTENT), (2, AFTER_INTENT), (16, RUNNING), (17, AFTER_EFFECT), (18, EXITED)),
-    *((19, AFTER_RECORD), (20, AFTER_INTENT), (21, CREATED), (22, AFTER_RECORD), (23, AFTER_EFFECT)),
-    *((24, AFTER_EFFECT), (25, AMID_RECORD), (25, AFTER_STATE), (26, AFTER_EFFECT), (26, AFTER_STATE)),
+    *((0, BEFORE_INTENT), (2, AFTER_INTENT), (6, AFTER_INTENT), (17, CREATED), (18, RUNNING)),
+    *((19, AFTER_EFFECT), (20, EXITED), (21, CREATED), (22, AFTER_RECORD), (23, AFTER_INTENT)),
+    *((25, AFTER_RECORD), (26, AFTER_EFFECT), (27, AFTER_EFFECT)),
+    *((28, AMID_RECORD), (28, AFTER_STATE), (29, AFTER_EFFECT), (29, AFTER_STATE)),
 )
 
 

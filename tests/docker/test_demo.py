@@ -92,15 +92,54 @@ def test_the_task_went_back_twice_for_the_reasons_of_the_story(loop: Loop) -> No
         Outcome.BASE_FOUND,
         Outcome.IMAGE_READY,
         Outcome.BASELINE_PASSED,
+        Outcome.CHECK_DOUBTED,
         Outcome.CHECK_FAILED,
         Outcome.CHECKS_PASSED,
         Outcome.MUST_FIX_FOUND,
         Outcome.CHECKS_PASSED,
+        Outcome.TESTS_COMPARED,
         Outcome.REVIEW_APPROVED,
         Outcome.REBASED,
         Outcome.GATE_PASSED,
         Outcome.MERGED,
     ]
+
+
+def test_a_failed_check_is_run_once_more_and_only_that_one(loop: Loop) -> None:
+    jobs = [event for event in loop.of_kind("job_ended") if event.effect is EffectKind.CHECK]
+    ran = {job.key: [] for job in jobs}
+    for end in loop.of_kind("check_ended"):
+        if end.key in ran:
+            ran[end.key].append((end.name, end.exit_code))
+    assert [(job.round, ran[job.key]) for job in jobs] == [
+        (1, [("style", 0), ("unit", 1)]),
+        (1, [("unit", 1)]),
+        (2, [("style", 0), ("unit", 0)]),
+        (3, [("style", 0), ("unit", 0)]),
+    ]
+    assert loop.state.flaky == loop.report().rows[0].flaky == ()
+
+
+def test_the_reviewer_is_told_how_the_bases_own_tests_end(loop: Loop) -> None:
+    """Only the third coder round changes a test file of the base."""
+    (compared,) = [e for e in loop.of_kind("job_ended") if e.effect is EffectKind.COMPARE_TESTS]
+    first, second = [e for e in loop.of_kind("job_ended") if e.effect is EffectKind.REVIEW]
+    assert (compared.round, compared.role, compared.cost_microusd) == (3, Role.CHECK, 0)
+    assert first.folder < compared.folder < second.folder
+    fact = "every check passes with the base's test files, too"
+    assert loop.state.compared == (fact,)
+    told = [(loop.folder / event.folder / "in" / "prompt.md").read_text() for event in (first, second)]
+    assert [text.count(fact) for text in told] == [0, 1]
+
+
+def test_what_the_last_review_left_open_is_in_the_report_and_in_the_commit(loop: Loop) -> None:
+    (row,) = loop.report().rows
+    (left,) = row.open_findings
+    assert (left.severity, left.path, left.line) == ("note", "durations/text.py", 15)
+    assert left.text == "round() goes to the even neighbour on a tie; the README could say so."
+    body = loop.origin_git("log", "-1", "--format=%b", "main")
+    assert left.id in body
+    assert row.interventions == 0
 
 
 def test_the_providers_own_count_equals_the_ledgers(loop: Loop) -> None:

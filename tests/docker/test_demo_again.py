@@ -51,7 +51,13 @@ def test_a_demo_costs_what_is_scripted_and_the_next_ones_begin_or_go_on(
         assert loop.origin_git("rev-parse", "main") == first.merged
         said = loop.outputs[-1]
         assert said.startswith("A new demo begins.\n")
-        for line in ("check_failed → implement", "must_fix_found → implement", "merged → done", "$0.342262"):
+        for line in (
+            "check_doubted  ",
+            "check_failed → implement",
+            "must_fix_found → implement",
+            "merged → done",
+            "$0.342262",
+        ):
             assert line in said
         assert str(loop.folder) in said
 

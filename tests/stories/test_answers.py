@@ -287,6 +287,7 @@ def test_a_ruling_on_one_finding_closes_that_one(tmp_path: Path):
     life = Life(tmp_path, new_state(terms=terms(caps=Caps(review=2))), review=[must_fix] * 2).run()
     assert life.rule("F1 is by design", finding="F1")
     assert [(f.id, f.closed) for f in life.state.findings] == [("F1", True), ("F2", False)]
+    assert [ruling.finding for ruling in life.state.rulings] == ["F1"]
 
 
 def test_a_ruling_on_one_finding_closes_it_at_any_stop(tmp_path: Path):

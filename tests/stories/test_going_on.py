@@ -17,7 +17,7 @@ from loop.machine.facts import (
 )
 from loop.machine.plan import plan
 from loop.machine.resume import GRANTED, allow, grant, record_ruling, resume
-from support.ends import denied, failed_call, tree
+from support.ends import agent_run, denied, failed_call, tree
 from support.lives import (
     RED,
     Life,
@@ -88,7 +88,7 @@ LIVES = {
     "submodule_changed": (candidate(CandidateProblem.SUBMODULE), {}),
     "unsupported_filter": (candidate(CandidateProblem.FILTER), {}),
     "no_progress": (coders(report={"ended": Ended.NO_PROGRESS}), {}),
-    "pids_limit": (coders(report={"pids_refused": 1}), {}),
+    "pids_limit": (coders(report={"pids_refused": 1}, agent=agent_run(finished=False)), {}),
     "disk_full": (coders(report={"ended": Ended.DISK}), {}),
     "parked": (coders(report={"tree": tree("b")}), {}),
 }
@@ -191,7 +191,7 @@ def test_which_acts_lead_on(tmp_path: Path, reason):
         ("memory_limit", {"container": {"oom_killed": True}}),
         ("bad_job_output", {"report": {"error": "no space"}}),
         ("no_progress", {"report": {"ended": Ended.NO_PROGRESS}}),
-        ("pids_limit", {"report": {"pids_refused": 1}}),
+        ("pids_limit", {"report": {"pids_refused": 1}, "agent": agent_run(finished=False)}),
         ("disk_full", {"report": {"ended": Ended.DISK}}),
         ("blocked", {"result": AgentResult(outcome="blocked")}),
     ],

@@ -170,7 +170,7 @@ def test_a_ruling_on_a_diff_begins_another_round_without_it(tmp_path: Path, kind
 
 LIMITS = {
     "no_progress": {"report": {"ended": Ended.NO_PROGRESS, "stalled_command": "make", "stalled_count": 11}},
-    "pids_limit": {"report": {"pids_refused": 3}},
+    "pids_limit": {"report": {"pids_refused": 3}, "agent": agent_run(finished=False)},
     "disk_full": {"report": {"ended": Ended.DISK}},
 }
 
@@ -192,6 +192,19 @@ def test_what_a_job_ran_out_of_is_a_stop_at_its_stage(tmp_path: Path, reason, st
     assert not life.goes_on("rerun")
     assert life.rule("do it another way")
     assert life.ending == "merged"
+
+
+@pytest.mark.parametrize("stage", JOBS)
+def test_a_refused_process_stops_no_job_that_copes_with_it(tmp_path: Path, stage):
+    """`make -j` starts fewer; an agent sees the refusal and goes on."""
+    make = {"implement": coder, "review": reviewer}.get(stage, lambda **c: commands(command(), **c))
+    assert Life(tmp_path, **{stage: [make(report={"pids_refused": 3})]}).run().ending == "merged"
+
+
+@pytest.mark.parametrize("stage", AGENTS)
+def test_a_refused_process_is_why_an_agent_left_nothing_to_read(tmp_path: Path, stage):
+    silent = {"implement": coder, "review": reviewer}[stage](report={"pids_refused": 3}, agent=None)
+    assert Life(tmp_path, **{stage: [silent]}).run().ending == "pids_limit"
 
 
 def test_no_progress_names_the_command_and_how_often(tmp_path: Path):

@@ -76,7 +76,10 @@ class Script:
     coder: Sequence[Turn | tuple[Turn, ...]] = (Turn({WORKED_ON: b"good\n"}),)
     reviewer: Sequence[Turn | tuple[Turn, ...]] = (Turn(review=verdict("approve")),)
     failing: Mapping[str, bytes] = field(default_factory=dict)
-    """Check name to what makes it fail when it stands in the file that is worked on."""
+    """Check name to what makes it fail when it stands in the file that is looked at."""
+    looked_at: str = WORKED_ON
+    flaky: Sequence[str] = ()
+    """Checks that fail in the first job of their kind and round, and pass in the second; never on the base."""
     output: str = "output of a check\n"
     unfit: str | None = None
     """Why no image can be made; none: it can."""
@@ -279,16 +282,21 @@ class FakeJobs:
         return review(found[1], paths.splitlines())
 
     def _ran_commands(self, order: JobOrder, out: Path) -> JobEnd:
-        content = self.content(order)
+        content = self._git.git("show", f"{order.commit}:{self.script.looked_at}")
         (out / "commands").mkdir(mode=0o700)
         ends = []
         for each in order.commands:
             mark = self.script.failing.get(each.name)
-            is_red = mark is not None and mark in content
+            is_red = (mark is not None and mark in content) or self._is_shaky(order, each.name)
             _write(out / "commands" / f"{each.name}.txt", self.script.output.encode())
             ends.append(command(each.name, int(is_red), run=each.run))
         report = {"commands": tuple(ends)}
         return end(order.identity.key, role=order.role, report=report, folder=_folder(order))
+
+    def _is_shaky(self, order: JobOrder, name: str) -> bool:
+        """Whether a flaky check fails now."""
+        is_first = self._tries(order) == 1
+        return name in self.script.flaky and is_first and "baseline" not in order.folder.name
 
     def _lost(self, order: JobOrder) -> JobEnd:
         return JobEnd(

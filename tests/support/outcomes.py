@@ -43,7 +43,7 @@ EVERY_JOB: dict[str, dict[str, Any]] = {
     "unusable": {"report_error": "torn"},
     "late": {"report": {"ended": Ended.DEADLINE}},
     "out of memory": {"container": {"oom_killed": True}},
-    "out of processes": {"report": {"pids_refused": 1}},
+    "out of processes": {"report": {"pids_refused": 1, "commands": (command("unit", 1),)}},
     "out of disk": {"report": {"ended": Ended.DISK}},
     "lost": {"container": LOST},
 }
@@ -54,6 +54,7 @@ EVERY_DEAR_JOB: dict[str, dict[str, Any]] = {
 }
 """What uses the time budget up."""
 EVERY_AGENT: dict[str, dict[str, Any]] = EVERY_JOB | {
+    "out of processes": {"report": {"pids_refused": 1}, "agent": agent_run(finished=False)},
     "set-up failed": {"report": {"setup_failed": "pip"}},
     "price": {"denials": (denied("price"),)},
     "budget": {"denials": (denied("budget"),)},

@@ -82,8 +82,8 @@ def all_mutants(sources: Mapping[str, str]) -> list[Mutant]:
     for name in ("_absorb_candidate", "_absorb_review", "_absorb_rebase"):
         found += _with_one_choice(ABSORB, sources[ABSORB], name)
         found += _without_updates(ABSORB, sources[ABSORB], name)
-    found += _without_operands(GUARDS, sources[GUARDS], "tree_unchanged")
-    found += _without_operands(GUARDS, sources[GUARDS], "coder_blocked")
+    for name in ("tree_unchanged", "coder_blocked", "_lacks_processes"):
+        found += _without_operands(GUARDS, sources[GUARDS], name)
     found += _without_continuations(sources[STOPS])
     return _named_apart(found)
 

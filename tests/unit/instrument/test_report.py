@@ -6,6 +6,7 @@ import pytest
 from instrument.figures import Report, Row
 from instrument.found import find_tasks
 from instrument.report import TaskNotFoundError, build_report, one_task
+from instrument.schema.state import Grants
 from instrument.schema.usage import Usage
 from instrument.schema.vocabulary import DoneReason, Purpose, Stage, StopReason
 
@@ -269,3 +270,64 @@ def test_a_folder_with_a_lock_alone_is_no_task(home: Any) -> None:
 
 def test_no_run_folder_is_no_task(tmp_path: Path) -> None:
     assert list(find_tasks(tmp_path / "absent")) == []
+
+
+def finding(number: int, **fields: Any) -> dict[str, Any]:
+    return {
+        "id": f"F{number}",
+        "severity": "should-fix",
+        "path": "src/retry.py",
+        "text": "One form would do.",
+        "round": 2,
+    } | fields
+
+
+def test_only_what_the_last_review_left_and_nobody_closed_is_open(home: Any) -> None:
+    folder = home.folder("api-007")
+    folder.write_state(
+        stage="review",
+        counters={"review_rounds": 2},
+        findings=[
+            finding(1, round=1),
+            finding(2, severity="must-fix", closed=True),
+            finding(3, severity="must-fix", line=7),
+            finding(4),
+        ],
+    )
+
+    shown = [(f.id, f.severity, f.path, f.line, f.text) for f in only(home).open_findings]
+
+    assert shown == [
+        ("F3", "must-fix", "src/retry.py", 7, "One form would do."),
+        ("F4", "should-fix", "src/retry.py", None, "One form would do."),
+    ]
+
+
+def test_flaky_checks_and_interventions_are_those_of_all_runs(home: Any) -> None:
+    old = home.folder("api-007.old-1")
+    old.write_state(flaky=["unit", "style"], counters={"interventions": 2}, grants={"review": 9})
+    new = home.folder("api-007")
+    new.write_state(flaky=["style", "full"], counters={"interventions": 3}, grants={"review": 6})
+
+    row = only(home)
+
+    assert (row.flaky, row.interventions) == (("unit", "style", "full"), 5)
+    assert row.grants.review == 6
+
+    (new.path / "state.json").write_text("{}")
+    row = only(home)
+    assert (row.flaky, row.interventions, row.grants) == (("unit", "style"), None, Grants())
+    assert row.open_findings == ()
+
+
+def test_what_ended_with_nothing_to_merge_is_done_and_not_accepted(home: Any) -> None:
+    home.folder("api-001").write_merged(100)
+    home.folder("api-002").write_state(stage="done", done="already_satisfied", spend={"microusd": 11})
+    home.folder("api-003").write_state(stage="done", done="already_upstream")
+    home.folder("api-004").write_state(stage="check")
+
+    made = report(home)
+
+    assert (made.tasks, made.accepted, made.done_unmerged) == (4, 1, 2)
+    # 100 + 11 over the one that was merged.
+    assert made.cost_per_accepted_microusd == 111

@@ -64,6 +64,18 @@ def test_the_bill_word_for_word(home: Any, events: Any) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("effect", "name"),
+    [("job.baseline", "baseline"), ("job.compare_tests", "compare"), ("job.check", "check")],
+)
+def test_the_bill_tells_check_jobs_apart(home: Any, events: Any, effect: str, name: str) -> None:
+    folder = home.folder("api-007")
+    folder.write_merged(0)
+    folder.write_events(events.job(KEY_2, 0, 0, effect=effect, role="check"))
+
+    assert render_bill(one_task(home.path, "api-007")).splitlines()[2].split()[0] == name
+
+
 def test_the_bill_names_what_the_record_lost(home: Any, events: Any) -> None:
     folder = home.folder("api-007")
     folder.write_merged(100)
@@ -113,6 +125,39 @@ def test_nothing_found_says_where_else_to_look(home: Any) -> None:
     assert "accepted                1 of 1 (purpose: all)\n" in text(home, None)
 
 
+def test_flaky_checks_persons_and_open_findings_word_for_word(home: Any, events: Any) -> None:
+    folder = home.folder("api-007")
+    finding = {"id": "F3", "severity": "note", "path": "src/a.py", "line": 4, "round": 1}
+    folder.write_state(
+        stage="done",
+        done="already_satisfied",
+        flaky=["unit", "full"],
+        counters={"review_rounds": 1, "interventions": 3},
+        grants={"review": 6, "gate": 0, "budget_microusd": 2_500_000, "budget_ms": 2_700_000},
+        findings=[finding | {"text": "Up:\x1b[2A and\nthen " + "on " * 80}],
+    )
+    folder.write_events(events.job(KEY_1, 0, 0, model_asked=None, model_answered=None))
+
+    shown = text(home)
+
+    assert "accepted                0 of 1 (purpose: task)\n" in shown
+    assert "\ndone, nothing to merge  1\n" in shown
+    assert "\n  already_satisfied             -     0       1     0     0            $0.0000\n" in shown
+    assert "    flaky     unit, full\n" in shown
+    assert "    persons   3 interventions, caps set: review 6, gate 0, $2.5000, 45m 00s\n" in shown
+    assert "    open      F3 note, src/a.py:4: Up: [2A and then on on" in shown
+    assert "\x1b" not in shown
+    assert shown.count(" on") < 70
+    assert shown.endswith(" …\n")
+
+
+def test_none_of_them_leaves_no_line(home: Any, events: Any) -> None:
+    write_merged_task(home, events)
+
+    for name in ("flaky", "persons", "open", "nothing to merge"):
+        assert name not in text(home)
+
+
 @pytest.mark.parametrize("stop", list(StopReason))
 def test_no_line_is_wider_than_a_terminal(home: Any, events: Any, stop: StopReason) -> None:
     folder = home.folder("r" * 100 + "-007")
@@ -121,7 +166,17 @@ def test_no_line_is_wider_than_a_terminal(home: Any, events: Any, stop: StopReas
         stage="stopped",
         stop={"reason": stop, "stage": "check", "outcome": "check_failed"},
         spend={"microusd": 10**11 + 1, "lower_bound": True, "job_ms": 10**10},
-        counters={"coder_rounds": 99_999, "review_rounds": 99_999, "effects": {"job.gate": 99_999}},
+        counters={
+            "coder_rounds": 99_999,
+            "review_rounds": 99_999,
+            "interventions": 99_999,
+            "effects": {"job.gate": 99_999},
+        },
+        flaky=["f" * 200],
+        grants={"check": 10**9, "review": 10**9, "gate": 10**9, "budget_ms": 10**12},
+        findings=[
+            {"id": "F1", "severity": "must-fix", "path": "p" * 300, "text": "t" * 300, "round": 99_999}
+        ],
     )
     model = "m" * 150
     folder.write_events(

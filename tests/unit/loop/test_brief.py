@@ -39,8 +39,11 @@ def test_a_brief_says_what_happened_what_it_cost_where_the_evidence_is_and_what_
         f"Evidence: {PLACES.folder}/jobs/0007-check-4/out\n"
         f"Record:   {PLACES.folder}\n\n"
         "To continue:\n"
+        "  factory run tasks/001-x.md --grant check=4\n"
+        "  factory run tasks/001-x.md --grant check=6\n"
         "  factory run tasks/001-x.md --ruling 'what you decide'\n"
         "  # or edit the task file, commit it, then:  factory run tasks/001-x.md\n"
+        "  factory run tasks/001-x.md --park 'why'   # put it aside\n"
         "  factory run tasks/001-x.md --restart   # begin again\n"
     )
 

@@ -110,7 +110,8 @@ def test_a_file_that_cannot_be_read_is_one_sentence(desk: Desk, typed):
 
 def test_a_bug_of_ours_is_one_sentence_and_the_trace_is_kept(desk: Desk, typed):
     # A state that contradicts itself, as only a bug could write it: checks without a candidate.
-    state = new_state(task_id=TASK_ID, stage=Stage.CHECK)
+    blob = desk.person.ask("rev-parse", f"HEAD:{TASK}")
+    state = new_state(task_id=TASK_ID, task_path=TASK, task_blob=blob, stage=Stage.CHECK)
     save_state(task_folder(desk.home, TASK_ID), state)
     story = desk.folder / "story.yaml"
     story.write_text("rounds: []\n")

@@ -29,13 +29,13 @@ def test_case_15_the_ruling_reaches_every_later_round_once(desk: Desk):
     desk.script.coder = [Turn({WORKED_ON: text}) for text in (b"BUG\n", b"ROUGH\n", b"good\n")]
     desk.script.reviewer = [Turn(review=must_fix("the name is wrong"))] * 2 + [APPROVE]
     assert desk.ends() == "checks_exhausted"
-    assert desk.ends(ruling=RULING) == "review_exhausted"
+    assert desk.ends(rulings=(RULING,)) == "review_exhausted"
     second = "The name is right: F1 is settled."
     crash_at(desk, Role.CODER, 3)
     with pytest.raises(Crash):
-        desk.run(ruling=second)
+        desk.run(rulings=(second,))
     desk.jobs.at = lambda _status, _order: None
-    assert desk.ends(ruling=second) == "ready_to_merge"
+    assert desk.ends(rulings=(second,)) == "ready_to_merge"
     before, *later = desk.prompts("coder")
     assert before.count("Keep the name.") == 0
     assert [prompt.count(RULING) for prompt in (*later, *desk.prompts("reviewer"))] == [1] * 5
@@ -59,22 +59,22 @@ def test_case_15_the_ruling_reaches_every_later_round_once(desk: Desk):
 def test_a_ruling_that_asks_for_nothing_is_refused_and_the_same_one_again_is_none(desk: Desk):
     desk.script.coder = [Turn({WORKED_ON: b"good %d\n" % n}) for n in range(3)]
     assert desk.ends() == "ready_to_merge"
-    assert desk.ends(ruling=RULING) == "ready_to_merge"
+    assert desk.ends(rulings=(RULING,)) == "ready_to_merge"
     assert desk.state.counters.coder_rounds == 2
     created = desk.jobs.created()
-    assert desk.ends(ruling=RULING) == "ready_to_merge"
+    assert desk.ends(rulings=(RULING,)) == "ready_to_merge"
     assert desk.jobs.created() == created
     assert len(desk.state.rulings) == 1
     crash_at(desk, Role.CODER, 3)
     with pytest.raises(Crash):
-        desk.run(ruling="another one")
+        desk.run(rulings=("another one",))
     with pytest.raises(UsageError, match="is not stopped, so nothing is asked") as refused:
-        desk.run(ruling="a third one")
+        desk.run(rulings=("a third one",))
     assert refused.value.exit_code is Exit.USAGE
     desk.jobs.at = lambda _status, _order: None
-    assert desk.ends(ruling="another one", auto_merge=True) == "merged"
+    assert desk.ends(rulings=("another one",), auto_merge=True) == "merged"
     with pytest.raises(UsageError, match="is not stopped"):
-        desk.run(ruling="too late")
+        desk.run(rulings=("too late",))
     assert [ruling.text for ruling in desk.state.rulings] == [RULING, "another one"]
 
 
@@ -83,7 +83,7 @@ def test_a_ruling_where_none_helps_is_refused_with_what_does_and_changes_nothing
     desk.run()
     before = desk.state
     with pytest.raises(UsageError, match=r"no ruling helps at image_unfit\. You: the image or a set-up"):
-        desk.run(ruling="try harder")
+        desk.run(rulings=("try harder",))
     assert desk.state == before
 
 

@@ -1,14 +1,9 @@
 import pytest
 
-from instrument.schema.state import Finding
-from instrument.schema.vocabulary import Severity
 from loop.errors import UsageError
-from loop.rulings import RulingText, closed_by, parse_ruling
-
-
-def finding(number: str, severity: Severity = Severity.MUST_FIX, round_: int = 2, **more: object) -> Finding:
-    values = {"id": number, "severity": severity, "path": "a.py", "text": "t", "round": round_, **more}
-    return Finding.model_validate(values)
+from loop.rulings import RulingText, parse_ruling
+from support.fake_jobs import WORKED_ON, Turn, verdict
+from support.repos import TASK, TASK_TEXT, Desk, edited
 
 
 @pytest.mark.parametrize(
@@ -38,26 +33,18 @@ def test_a_ruling_that_says_nothing_is_one_sentence(typed: str, said: str) -> No
         parse_ruling(typed)
 
 
-FINDINGS = (
-    finding("F1", round_=1),
-    finding("F2"),
-    finding("F3"),
-    finding("F4", Severity.SHOULD_FIX),
-    finding("F5", closed=True),
-)
+def test_the_same_words_on_another_finding_are_another_ruling(desk: Desk) -> None:
+    def point(number: str, quote: str) -> dict[str, str]:
+        return {"id": number, "severity": "must-fix", "path": WORKED_ON, "quote": quote, "text": "wrong"}
 
-
-def test_a_named_finding_is_the_only_one_closed() -> None:
-    assert closed_by("F3", FINDINGS, review_round=2) == {"F3"}
-    assert closed_by("F1", FINDINGS, review_round=2) == {"F1"}
-
-
-def test_without_an_id_every_must_fix_open_at_that_stop_is_closed() -> None:
-    assert closed_by(None, FINDINGS, review_round=2) == {"F2", "F3"}
-
-
-def test_a_finding_that_no_review_raised_is_one_sentence() -> None:
-    with pytest.raises(UsageError, match=r"no finding F9 \(raised so far: F1, F2, F3, F4, F5\)"):
-        closed_by("F9", FINDINGS, review_round=2)
-    with pytest.raises(UsageError, match="none"):
-        closed_by("F9", (), review_round=0)
+    desk.commit({TASK: edited(TASK_TEXT, "files:", "caps: {review: 1}\nfiles:")})
+    both = verdict("changes", point("new", "one = 1"), point("new", "two = 2"))
+    again = verdict("changes", point("F2", "two = 2"))
+    desk.script.reviewer = [Turn(review=both), Turn(review=again), Turn(review=verdict("approve"))]
+    assert desk.ends() == "review_exhausted"
+    assert desk.ends(rulings=("F1=by design",)) == "review_exhausted"
+    assert desk.ends(rulings=("F2=by design",)) == "ready_to_merge"
+    assert [ruling.finding for ruling in desk.state.rulings] == ["F1", "F2"]
+    last = desk.prompts("reviewer")[-1]
+    assert "Ruling 1 on F1, F2, given" in last
+    assert last.count("by design") == 1

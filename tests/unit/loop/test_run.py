@@ -90,8 +90,8 @@ def test_failures_go_back_with_what_is_needed_and_the_record_holds_no_text(desk:
         os.umask(mask)
     again = "diff_returned candidate_committed checks_passed"
     assert desk.outcomes() == (
-        "base_found image_ready baseline_passed diff_returned candidate_committed check_failed"
-        f" {again} must_fix_found {again} review_approved rebased gate_failed"
+        "base_found image_ready baseline_passed diff_returned candidate_committed check_doubted check_failed"
+        f" {again} must_fix_found {again} review_approved rebased gate_doubted gate_failed"
         f" {again} review_approved rebased gate_passed merged"
     )
     assert desk.state.spend.microusd == 6 * 1000 + 1234
@@ -163,7 +163,7 @@ def test_case_14_what_is_no_verdict_is_asked_for_again_once_and_then_a_person(de
     assert "- no verdict: empty\n" in ending.text
     verdicts = [event.verdict for event in desk.events if event.kind == "review_ended"]
     assert verdicts == ["no_block", "empty"]
-    assert desk.ends(ruling="look again") == "ready_to_merge"
+    assert desk.ends(rulings=("look again",)) == "ready_to_merge"
     assert desk.state.counters.review_rounds == 1
     assert desk.state.spend.microusd == 4000
 
@@ -228,7 +228,7 @@ def test_a_clean_exit_with_nothing_done_is_no_change(desk: Desk):
     desk.script.coder = [Turn(result=told), Turn({WORKED_ON: b"good\n"})]
     assert desk.ends() == "no_change"
     assert desk.ends() == "no_change"
-    assert desk.ends(ruling="really do it") == "ready_to_merge"
+    assert desk.ends(rulings=("really do it",)) == "ready_to_merge"
 
 
 def test_a_change_that_is_upstream_already_is_done(desk: Desk):
@@ -328,7 +328,7 @@ def test_case_20_a_damaged_state_is_a_stop_that_changes_nothing(desk: Desk, dama
     data = state.read_bytes()
     state.unlink() if damage == "absent" else state.write_bytes(data[: len(data) // 2 * (damage == "half")])
     before = tree_of_folder(desk.task_folder)
-    ending = desk.run(ruling="go on")
+    ending = desk.run(rulings=("go on",))
     assert (ending.result.exit_code, ending.result.stop_reason) == (Exit.STOPPED, StopReason.STATE_CORRUPT)
     assert ending.result.cost_is_lower_bound
     assert str(state) in ending.text

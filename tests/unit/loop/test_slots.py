@@ -8,7 +8,7 @@ import pytest
 
 from loop.errors import BusyError, UsageError
 from loop.signals import Interrupted
-from loop.slots import SlotCounts, job_slot, slot_counts, task_slot, try_job_slot, try_task_slot
+from loop.slots import SlotCounts, job_slot, slot_counts, try_job_slot, try_task_slot
 
 CHILD = """
 import sys
@@ -68,19 +68,20 @@ def test_the_third_waits_until_one_of_two_is_free(tmp_path: Path) -> None:
 
 
 def test_repos_do_not_share_task_slots_nor_do_jobs(tmp_path: Path) -> None:
-    with task_slot(tmp_path, "a", 1, 0), task_slot(tmp_path, "a-1", 1, 0), job_slot(tmp_path, 1, 0):
+    first, other = try_task_slot(tmp_path, "a", 1), try_task_slot(tmp_path, "a-1", 1)
+    assert first
+    assert other
+    with first, other, job_slot(tmp_path, 1, 0):
         assert try_task_slot(tmp_path, "a", 1) is None
         assert try_job_slot(tmp_path, 1) is None
-    with task_slot(tmp_path, "a", 1, 0), job_slot(tmp_path, 1, 0):
-        pass
+    again = try_task_slot(tmp_path, "a", 1)
+    assert again
+    again.release()
 
 
 def test_without_patience_it_is_busy_with_one_line(tmp_path: Path) -> None:
     line = r"^waits for a job slot: 1 under way .*FACTORY_JOBS"
     with job_slot(tmp_path, 1, 0), pytest.raises(BusyError, match=line), job_slot(tmp_path, 1, 0):
-        pytest.fail("two had one slot")
-    line = r"^waits for a task slot: a has 1 under way$"
-    with task_slot(tmp_path, "a", 1, 0), pytest.raises(BusyError, match=line), task_slot(tmp_path, "a", 1, 0):
         pytest.fail("two had one slot")
 
 
@@ -100,14 +101,12 @@ def test_a_slot_that_becomes_free_is_taken(tmp_path: Path) -> None:
     assert (slept, len(said)) == ([0.5] * 3, 1)
 
 
-@pytest.mark.parametrize("slot", ["job", "task"])
-def test_a_signal_ends_the_wait(tmp_path: Path, slot: str) -> None:
+def test_a_signal_ends_the_wait(tmp_path: Path) -> None:
     def interrupted() -> None:
         raise Interrupted(2)
 
-    takes = {"job": lambda: job_slot(tmp_path, 1, None, interrupted=interrupted)}
-    takes["task"] = lambda: task_slot(tmp_path, "a", 1, None, interrupted=interrupted)
-    with takes[slot](), pytest.raises(Interrupted), takes[slot]():
+    waits = job_slot(tmp_path, 1, None, interrupted=interrupted)
+    with job_slot(tmp_path, 1, 0), pytest.raises(Interrupted), waits:
         pytest.fail("two had one slot")
 
 

@@ -40,7 +40,7 @@ IN_ORDER = [
     (Outcome.SPEND_EXHAUSTED, {"denials": (denied("budget"),)}),
     (Outcome.FIRST_CALL_MISSING, {"report": {"ended": Ended.NO_FIRST_CALL}}),
     (Outcome.DISK_EXHAUSTED, {"report": {"ended": Ended.DISK}}),
-    (Outcome.PIDS_EXHAUSTED, {"report": {"pids_refused": 1}}),
+    (Outcome.PIDS_EXHAUSTED, {"report": {"pids_refused": 1}, "agent": agent_run(finished=False)}),
     (Outcome.PROGRESS_STALLED, {"report": {"ended": Ended.NO_PROGRESS}}),
     (Outcome.PROVIDER_LIMITED, {"calls": (failed_call(429),)}),
     (Outcome.AGENT_CRASHED, {"calls": ()}),

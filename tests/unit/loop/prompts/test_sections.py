@@ -7,8 +7,8 @@ from loop.prompts.materials import SizedPath
 from loop.prompts.sections import ending, fenced, finding_blocks, path_list, ruling_blocks, tail_of
 
 
-def ruling(text: str) -> Ruling:
-    return Ruling(stop=StopReason.CHECKS_EXHAUSTED, digest="0" * 64, text=text)
+def ruling(text: str, finding: str | None = None) -> Ruling:
+    return Ruling(stop=StopReason.CHECKS_EXHAUSTED, digest="0" * 64, text=text, finding=finding)
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,15 @@ def test_each_ruling_has_one_block_even_where_one_contains_the_other() -> None:
         "Ruling 1, given when the task had stopped with `checks_exhausted`:\n```\nUse UTC.\n```",
         "Ruling 2, given when the task had stopped with `checks_exhausted`:\n```\nUse UTC. Always.\n```",
     ]
+
+
+def test_a_ruling_names_the_findings_that_it_is_about() -> None:
+    given = [ruling("no", "F1"), ruling("no", "F3"), ruling("yes", "F2"), ruling("yes")]
+
+    assert [block.partition(",")[0] for block in ruling_blocks(given[:1]).split("\n\n")] == ["Ruling 1 on F1"]
+    first, second = ruling_blocks(given).split("\n\n")
+    assert first.startswith("Ruling 1 on F1, F3, given when")
+    assert second.startswith("Ruling 2, given when")
 
 
 def test_paths_are_quoted_so_that_no_name_passes_for_two() -> None:

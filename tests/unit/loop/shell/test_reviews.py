@@ -3,7 +3,7 @@
 import pytest
 
 from instrument.schema.job import BigPath
-from instrument.schema.state import Candidate, Counters
+from instrument.schema.state import Candidate, Counters, ReviewMark
 from instrument.schema.vocabulary import Severity
 from loop.machine.effects import Review
 from loop.shell.context import Context
@@ -36,7 +36,7 @@ def asked(context: Context, desk: Desk, base: str):
     )
     candidate = Candidate(commit=changed, tree="1" * 40, base=base, n=1)
 
-    def ask(text, *, state=None, report=None):
+    def ask(text, *, state=None, report=None, round_=2):
         if text is not None:
             out = context.folder / "jobs/0001-x-1/out"
             out.mkdir(parents=True, exist_ok=True)
@@ -46,7 +46,8 @@ def asked(context: Context, desk: Desk, base: str):
             update={"task_path": TASK, "task_blob": blob, "base": base, "candidate": candidate}
         )
         papers = papers_of(context, state, base)
-        return review_facts(context, state, effect, papers, review_end("k", report=kept | (report or {})))
+        asked = effect.model_copy(update={"round": round_})
+        return review_facts(context, state, asked, papers, review_end("k", report=kept | (report or {})))
 
     return ask
 
@@ -81,8 +82,15 @@ def test_case_14_what_is_no_verdict_has_its_own_reason(asked, written, fault):
 
 def test_case_14_a_must_fix_under_approve_is_a_finding(asked):
     finding_ = {"id": "new", "severity": "must-fix", "path": WORKED_ON, "text": "wrong"}
-    facts = asked(text(verdict("approve", finding_)))
+    facts = asked(text(verdict("approve", finding_)), round_=1)
     assert [f.severity for f in facts.findings] == [Severity.MUST_FIX]
+
+
+def test_a_must_fix_that_the_first_review_could_have_raised_is_a_should_fix_and_counted(asked, desk: Desk):
+    seen = ReviewMark(commit=desk.person.head(), jobs=1)
+    state = new_state(counters=Counters(review_rounds=1), reviews=(seen,))
+    facts = asked(text(must_fix("late")), state=state)
+    assert ([f.severity for f in facts.findings], facts.dropped) == ([Severity.SHOULD_FIX], 1)
 
 
 def test_findings_get_the_programs_own_ids_and_a_known_point_keeps_its_own(asked):
@@ -93,13 +101,21 @@ def test_findings_get_the_programs_own_ids_and_a_known_point_keeps_its_own(asked
     assert [(f.id, f.round, f.text) for f in facts.findings] == [("F1", 2, "still"), ("F5", 2, "a thought")]
 
 
-def test_a_ruled_point_raised_again_without_evidence_is_dropped_and_counted(asked):
+def test_a_ruled_point_raised_again_is_dropped_unless_a_check_that_ran_since_shows_it(
+    asked, context: Context, desk: Desk
+):
     ruled = finding(1, 1).model_copy(update={"closed": True, "path": WORKED_ON, "quote": "x"})
-    state = new_state(findings=(ruled,), counters=Counters(findings=1, review_rounds=1))
-    facts = asked(text(must_fix("once more")), state=state)
-    assert (facts.findings, facts.dropped) == ((), 1)
-    facts = asked(text(must_fix("once more", evidence="pytest -k x fails")), state=state)
-    assert ([f.id for f in facts.findings], facts.dropped) == (["F2"], 0)
+    seen = ReviewMark(commit=desk.person.head(), jobs=3)
+    state = new_state(findings=(ruled,), counters=Counters(findings=1, review_rounds=1), reviews=(seen,))
+    shown = "E   AssertionError: 4 is not 5"
+    for number in (3, 4):
+        again = asked(text(must_fix("once more", evidence=shown)), state=state)
+        assert (again.findings, again.dropped) == ((), 1), "no check said so after the ruled review"
+        printed = context.folder / f"jobs/000{number}-check-{number}/out/commands/unit.txt"
+        printed.parent.mkdir(parents=True)
+        printed.write_text(f"{shown if number == 4 else ''}\n")
+    facts = asked(text(must_fix("once more", evidence=shown)), state=state)
+    assert ([(f.id, f.severity) for f in facts.findings], facts.dropped) == ([("F1", Severity.MUST_FIX)], 0)
 
 
 def test_a_reviewer_that_changed_a_tracked_file_is_not_heard(asked):
