@@ -15,7 +15,7 @@ from pathlib import Path
 
 from instrument.report import one_task
 from instrument.schema.events import RunEnded, RunStarted
-from instrument.schema.state import TaskState
+from instrument.schema.state import Ruling, TaskState
 from instrument.schema.vocabulary import Stage, StopReason
 from instrument.table import render_bill
 from jobs.errors import JobsError
@@ -228,8 +228,12 @@ def _reap(session: Session, state: TaskState) -> None:
 def _save_rulings(folder: Path, state: TaskState) -> None:
     """`rulings.md` for a person to read; the state decides."""
     if state.rulings:
-        text = "\n".join(f"## At {ruling.stop}\n\n{ruling.text}\n" for ruling in state.rulings)
+        text = "\n".join(f"## At {_about(ruling)}\n\n{ruling.text}\n" for ruling in state.rulings)
         write_atomic(folder / "rulings.md", text.encode("utf-8", "replace"))
+
+
+def _about(ruling: Ruling) -> str:
+    return f"{ruling.stop}, on {ruling.finding}" if ruling.finding else str(ruling.stop)
 
 
 def _end(session: Session, state: TaskState, places: Places) -> Ending:

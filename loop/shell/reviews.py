@@ -39,8 +39,7 @@ def review_facts(
         known={finding.id for finding in state.findings},
         last=state.counters.findings,
     )
-    dropped = len(converged.dropped) + len(converged.demoted)
-    return ReviewFacts(key=effect.key, end=end, findings=findings, dropped=dropped)
+    return ReviewFacts(key=effect.key, end=end, findings=findings, dropped=len(converged.dropped))
 
 
 def _past(context: Context, state: TaskState, effect: Review) -> Past:

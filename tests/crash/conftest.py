@@ -47,6 +47,34 @@ def open_desk(template: Path, folder: Path) -> Desk:
     return desk
 
 
+def open_conflict(template: Path, folder: Path) -> Desk:
+    """A desk on which somebody changes the same line while the first review goes on."""
+    turns = [Turn({WORKED_ON: text}) for text in (b"good\n", b"theirs and good\n")]
+    desk = copy_desk(template, folder, Script(coder=turns))
+
+    def change_main(status: str, order: JobOrder) -> None:
+        if status == EXITED and order.role is Role.REVIEWER and order.folder.name.endswith("-1"):
+            desk.other_commit({WORKED_ON: "theirs\n"})
+
+    desk.jobs.at = change_main
+    return desk
+
+
+def live(made: Calm, folder: Path) -> Calm:
+    """The command once without a crash; the desk is kept as it was before each effect."""
+    wire = Wire(reach=lambda _: None)
+
+    def keep(effect: object = None) -> None:
+        if effect is not None:
+            made.effects.append(effect)
+            made.clock_calls.append(wire.clock_calls)
+        made.before.append(Path(shutil.copytree(made.desk.folder, folder / f"{len(made.before):02d}")))
+
+    keep()
+    run_wired(made.desk, wire, keep, rulings=made.rulings)
+    return made
+
+
 @pytest.fixture(scope="session")
 def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calm]:
     folder = tmp_path_factory.mktemp("calm")
@@ -54,23 +82,36 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calm]:
         alone(patch, folder)
         patch.chdir(folder)
         make_template(folder / "template")
-        made = Calm(open_desk(folder / "template", folder / "desk"))
-        wire = Wire(reach=lambda _: None)
+        yield live(Calm(open_desk(folder / "template", folder / "desk")), folder)
 
-        def keep(effect: object = None) -> None:
-            if effect is not None:
-                made.effects.append(effect)
-                made.clock_calls.append(wire.clock_calls)
-            made.before.append(Path(shutil.copytree(made.desk.folder, folder / f"{len(made.before):02d}")))
 
-        keep()
-        run_wired(made.desk, wire, keep)
-        yield made
+@pytest.fixture(scope="session")
+def calm_conflict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calm]:
+    """The same of a task that stands at a conflict: the person's ruling has the change made again."""
+    folder = tmp_path_factory.mktemp("conflict")
+    with pytest.MonkeyPatch.context() as patch:
+        alone(patch, folder)
+        patch.chdir(folder)
+        make_desk(folder / "template")
+        desk = open_conflict(folder / "template", folder / "desk")
+        assert desk.ends(auto_merge=True) == "merge_conflict"
+        yield live(Calm(desk, ("Make it again on theirs.",)), folder)
 
 
 @pytest.fixture
-def crashed_desk(calm: Calm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """The desk as it was before the calm life's n-th effect."""
+def alone_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     alone(monkeypatch, tmp_path)
     monkeypatch.chdir(tmp_path)
-    return lambda n: open_desk(calm.before[n], tmp_path / "desk")
+    return tmp_path / "desk"
+
+
+@pytest.fixture
+def crashed_desk(calm: Calm, alone_here: Path):
+    """The desk as it was before the calm life's n-th effect."""
+    return lambda n: open_desk(calm.before[n], alone_here)
+
+
+@pytest.fixture
+def crashed_conflict(calm_conflict: Calm, alone_here: Path):
+    """The same of the conflict round."""
+    return lambda n: open_conflict(calm_conflict.before[n], alone_here)

@@ -35,6 +35,11 @@ STORY = (
 
 What fails is run once more; a candidate that changes a test of the base is compared before its review.
 """
+CONFLICT_STORY = (
+    *("find-base", "setup", "baseline", "implement", "commit-candidate"),
+    *("check", "review", "rebase", "gate", "merge"),
+)
+"""From a person's ruling at a conflict on: the change is made again on what is there now."""
 CONTAINERS = ("baseline", "implement", "check", "compare-tests", "review", "gate")
 LOST = {(slug, point) for slug in CONTAINERS for point in (AFTER_INTENT, CREATED)}
 """Where the machine loses the attempt: its container never ran."""
@@ -46,17 +51,24 @@ SHORT = (
 )
 
 
-def every() -> list[tuple[int, str]]:
+CONFLICT_SHORT = ((0, BEFORE_INTENT), (3, EXITED))
+
+
+def every(story: tuple[str, ...] = STORY) -> list[tuple[int, str]]:
     """Every effect with every point that it has."""
     return [
         (n, point)
-        for n, slug in enumerate(STORY)
+        for n, slug in enumerate(story)
         for point in (*POINTS, *((CREATED, RUNNING, EXITED, AMID_RECORD) if slug in CONTAINERS else ()))
     ]
 
 
 def named(case: Any) -> str:
     return f"{case[0]:02d} {STORY[case[0]]} {case[1]}"
+
+
+def named_conflict(case: Any) -> str:
+    return f"conflict {case[0]:02d} {CONFLICT_STORY[case[0]]} {case[1]}"
 
 
 def test_the_calm_life_is_the_story(calm: Calm):
@@ -83,13 +95,34 @@ def test_the_same_command_ends_as_the_calm_life_at_every_point(
     die_and_go_on(calm, crashed_desk, *case)
 
 
+def test_the_calm_conflict_round_is_its_story(calm_conflict: Calm):
+    assert tuple(effect.kind.slug for effect in calm_conflict.effects) == CONFLICT_STORY
+    assert calm_conflict.desk.state.done == "merged"
+
+
+@pytest.mark.parametrize("case", CONFLICT_SHORT, ids=named_conflict)
+def test_the_same_command_ends_a_conflict_round_as_the_calm_one(
+    calm_conflict: Calm, crashed_conflict, case: tuple[int, str]
+):
+    die_and_go_on(calm_conflict, crashed_conflict, *case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", every(CONFLICT_STORY), ids=named_conflict)
+def test_the_same_command_ends_a_conflict_round_as_the_calm_one_at_every_point(
+    calm_conflict: Calm, crashed_conflict, case: tuple[int, str]
+):
+    die_and_go_on(calm_conflict, crashed_conflict, *case)
+
+
 def die_and_go_on(calm: Calm, crashed_desk: Callable[[int], Desk], n: int, point: str) -> None:
     desk = crashed_desk(n)
     effect = calm.effects[n]
     # A git effect is no call of its own on what a run is given: its one line of record comes right after it.
     at = AMID_RECORD if point == AFTER_EFFECT and not effect.kind.is_job else point
-    assert run_killed(desk, at, last_clock_call=calm.clock_calls[n]), "the child did not come to this point"
-    desk.run(auto_merge=True)
+    is_dead = run_killed(desk, at, last_clock_call=calm.clock_calls[n], rulings=calm.rulings)
+    assert is_dead, "the child did not come to this point"
+    desk.run(auto_merge=True, rulings=calm.rulings)
     is_lost = (effect.kind.slug, point) in LOST
     assert_same_end(calm.desk, desk, interruptions=int(is_lost), creates=int(is_lost and point == CREATED))
 
@@ -117,8 +150,9 @@ def assert_same_record(calm: Desk, desk: Desk, interruptions: int) -> None:
     assert len({call[:2] for call in calls}) == len(calls)
     assert sum(cost for *_, cost in calls) == desk.state.spend.microusd
     told, wanted = (Counter(e.kind for e in each.events) for each in (desk, calm))
-    for kind in ("model_call", "check_ended", "review_ended"):
+    for kind in ("model_call", "check_ended", "review_ended", "ruling_recorded", "continued"):
         assert told[kind] == wanted[kind], kind
+    assert desk.state.rulings == calm.state.rulings
     assert told["attempt_interrupted"] == interruptions
     outcomes = [o for o in desk.outcomes().split() if o != "job_interrupted"]
     assert outcomes == calm.outcomes().split()

@@ -79,7 +79,7 @@ class Script:
     """Check name to what makes it fail when it stands in the file that is looked at."""
     looked_at: str = WORKED_ON
     flaky: Sequence[str] = ()
-    """Checks that fail in the first job of their kind and round, and pass in the second; never on the base."""
+    """Checks that fail in the first job of their kind and round and pass in the second; not on the base."""
     output: str = "output of a check\n"
     unfit: str | None = None
     """Why no image can be made; none: it can."""

@@ -104,7 +104,9 @@ class WiredProgress(Progress):
         self._done(self._effect)
 
 
-def run_wired(desk: Desk, wire: Wire, ended: Callable[[Any], None] = lambda _: None) -> None:
+def run_wired(
+    desk: Desk, wire: Wire, ended: Callable[[Any], None] = lambda _: None, *, rulings: tuple[str, ...] = ()
+) -> None:
     """The command once, with everything that it is given from outside wrapped."""
     world = desk.world(
         jobs=WiredJobs(desk.jobs, wire),
@@ -112,7 +114,7 @@ def run_wired(desk: Desk, wire: Wire, ended: Callable[[Any], None] = lambda _: N
         now=wire.now,
         save=wire.save,
     )
-    desk.run(world, auto_merge=True)
+    desk.run(world, auto_merge=True, rulings=rulings)
 
 
 def die() -> None:
@@ -120,13 +122,14 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def run_killed(desk: Desk, point: str, *, last_clock_call: int | None) -> bool:
+def run_killed(desk: Desk, point: str, *, last_clock_call: int | None, rulings: tuple[str, ...] = ()) -> bool:
     """Run the command in a child that dies at the first point of this name; whether it came there.
 
     Args:
         desk: Where it runs.
         point: One of this module's, or a container's status.
         last_clock_call: Of the calm run's effect; a git effect has no other line, so it is done by then.
+        rulings: The command's.
     """
 
     def reach(reached: str) -> None:
@@ -145,7 +148,7 @@ def run_killed(desk: Desk, point: str, *, last_clock_call: int | None) -> bool:
         try:
             told = desk.jobs.at
             desk.jobs.at = at
-            run_wired(desk, Wire(reach, last_clock_call=last_clock_call))
+            run_wired(desk, Wire(reach, last_clock_call=last_clock_call), rulings=rulings)
         finally:
             os._exit(70)
     status = os.waitpid(child, 0)[1]
@@ -157,6 +160,8 @@ class Calm:
     """A life without a crash: what it came to, and the desk as it was before each effect."""
 
     desk: Desk
+    rulings: tuple[str, ...] = ()
+    """What the command says beside the authority to merge."""
     before: list[Path] = field(default_factory=list)
     effects: list[Any] = field(default_factory=list)
     clock_calls: list[int] = field(default_factory=list)

@@ -30,6 +30,20 @@ def test_the_reviewer_is_told_what_the_bases_tests_say_of_the_change(desk: Desk)
     assert candidate.changes_tests
 
 
+def test_a_deleted_test_stops_until_the_task_allows_it_and_is_then_told_to_the_reviewer(desk: Desk):
+    text = edited(TASK_TEXT, "files: [src/**]", "files: [src/**, tests/**]")
+    desk.commit({TASK: text, TESTED_BY: OLD_TEST})
+    desk.script.coder = [Turn({WORKED_ON: b"good\n", TESTED_BY: None})]
+    ending = desk.run()
+    assert ending.result.stop_reason == "tests_weakened"
+    assert f"- {TESTED_BY}: " in ending.text
+    assert "job.check" not in [event.effect for event in desk.events if event.kind == "attempt_started"]
+    desk.commit({TASK: edited(text, "files:", "allow_weaker_tests: true\nfiles:")})
+    assert desk.ends() == "ready_to_merge"
+    assert desk.state.counters.coder_rounds == 1, "the same diff is judged again"
+    assert "- every check passes with the base's test files, too" in desk.prompts("reviewer")[0]
+
+
 def test_a_flaky_check_is_recorded_by_its_name_and_sends_nobody_back(desk: Desk):
     desk.script.flaky = ["unit"]
     assert desk.ends() == "ready_to_merge"
@@ -71,11 +85,11 @@ def test_a_conflict_round_shows_the_old_change_and_goes_through_check_and_review
 
 
 def test_a_rerun_before_the_providers_reset_asks_nobody_and_wait_sleeps_until_it(desk: Desk):
-    limited = failed_call(429).model_copy(update={"retry_after_s": 3600.0})
+    limited = failed_call(429).model_copy(update={"retry_after_s": 3600})
     desk.script.coder = [(Turn(calls=(limited,)), Turn({WORKED_ON: b"good\n"}))]
     assert desk.ends() == "provider_rate_limited"
     reset = desk.state.stop.retry_at_utc if desk.state.stop else None
-    assert reset == START + timedelta(hours=1)
+    assert reset == START + timedelta(hours=1, milliseconds=5), "from the end of the refused call on"
     created, said = desk.jobs.created(), len(desk.said.getvalue())
     assert desk.ends() == "provider_rate_limited"
     (line,) = desk.said.getvalue()[said:].splitlines()
