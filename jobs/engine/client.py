@@ -6,6 +6,7 @@ a timeout, and every failure leaves as one of `jobs.errors`.
 
 import contextlib
 import os
+import socket
 import time
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
@@ -25,6 +26,8 @@ SLOW_S = 900
 """For what the engine does in one silent step: a build's download, a commit, a big archive."""
 REMOVAL_S = 60
 BAD_STATUS = 400
+DEFAULT_SOCKET = "unix:///var/run/docker.sock"
+"""Where the SDK looks where nothing is configured."""
 
 
 class Api(docker.APIClient):
@@ -94,12 +97,26 @@ def open_api(timeout_s: int) -> Api:
     """
     with mapped("connect"):
         where = address()
+        _knock(str(where.get("base_url") or DEFAULT_SOCKET))
         return Api(
             version="auto",
             timeout=timeout_s,
             use_ssh_client=str(where.get("base_url", "")).startswith("ssh://"),
             **where,
         )
+
+
+def _knock(base_url: str) -> None:
+    """Open and close the engine's Unix socket: where nobody listens, the SDK would leave its own open.
+
+    Raises:
+        OSError: Nobody does.
+    """
+    path = base_url.removeprefix("http+").removeprefix("unix://")
+    if path.startswith("/"):
+        with socket.socket(socket.AF_UNIX) as knocking:
+            knocking.settimeout(QUICK_S)
+            knocking.connect(path)
 
 
 def remove_until_gone(doing: str, is_gone: Callable[[], bool], remove: Callable[[], object]) -> None:
