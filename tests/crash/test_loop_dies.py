@@ -100,6 +100,7 @@ def test_the_calm_conflict_round_is_its_story(calm_conflict: Calm):
     assert calm_conflict.desk.state.done == "merged"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CONFLICT_SHORT, ids=named_conflict)
 def test_the_same_command_ends_a_conflict_round_as_the_calm_one(
     calm_conflict: Calm, crashed_conflict, case: tuple[int, str]

@@ -143,7 +143,7 @@ class World:
         return self.repo.git("write-tree", env=env).decode().strip()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(base=TREES, work=TREES, attributes=st.sampled_from(ATTRIBUTES))
 def test_the_diff_gives_exactly_the_tree_that_the_agent_left(
     base: State, work: State, attributes: bytes

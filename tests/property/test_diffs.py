@@ -76,7 +76,7 @@ def rooms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Repo, Stor
         yield person, open_store(folder / "home", "person", person.root)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(before=tree, after=tree)
 def test_a_captured_diff_gives_the_captured_tree(
     rooms: tuple[Repo, Store], before: dict[bytes, Entry], after: dict[bytes, Entry]

@@ -60,6 +60,7 @@ def test_a_list_of_rules_under_a_new_name_is_missed_aloud():
         all_mutants(SOURCES | {module: SOURCES[module].replace(name, "OTHER")})
 
 
+@pytest.mark.slow
 def test_a_sample_of_broken_rules_is_noticed():
     rows = "TABLE .*(BASE_FOUND|(BASELINE|CHECKS|GATE)_PASSED)"
     found = mutate("--only", rows, "--stories", "tests/stories/test_calm.py")
