@@ -35,7 +35,6 @@ from loop.status import status_lines
 
 T = TypeVar("T")
 RUNTIMES = [name.value for name in RuntimeName]
-PURPOSES = [purpose.value for purpose in Purpose]
 FOLDER = click.Path(path_type=Path, exists=True)
 
 

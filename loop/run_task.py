@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 OURS = Path(__file__).resolve().parent.parent
-PACKAGES = ("loop", "jobs", "proxy", "instrument")
 
 
 def leave_current_folder() -> None:

@@ -112,7 +112,7 @@ def _look_into(
         tree=made.tree,
         base=effect.base,
         n=effect.n,
-        changes_tests=bool(base_tests_changed(context, effect.base, made.commit, papers.config)),
+        changes_tests=bool(base_tests_changed(changed, papers.config)),
     )
     return CandidateFacts(key=effect.key, candidate=candidate)
 

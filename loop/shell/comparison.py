@@ -3,8 +3,10 @@
 Limits: writes one ref below `refs/factory/`.
 """
 
+from collections.abc import Iterable
+
 from loop.config import Config
-from loop.git.changes import changed_paths
+from loop.git.changes import ChangedPath, changed_paths
 from loop.git.restore import restore_paths
 from loop.machine.effects import CompareTests
 from loop.shell.context import Context
@@ -13,17 +15,18 @@ from loop.test_guard import is_test_path
 ABSENT = "000000"
 
 
-def base_tests_changed(context: Context, base: str, commit: str, config: Config) -> tuple[str, ...]:
-    """The base's test files that the candidate changes or deletes; new ones are no matter here."""
+def base_tests_changed(changed: Iterable[ChangedPath], config: Config) -> tuple[str, ...]:
+    """The base's test files among what a candidate changes or deletes; new ones are no matter here."""
     return tuple(
         change.path
-        for change in changed_paths(context.store, base, commit)
+        for change in changed
         if change.old_mode != ABSENT and is_test_path(change.path, config.tests)
     )
 
 
 def with_base_tests(context: Context, task_id: str, effect: CompareTests, config: Config) -> str:
     """The candidate with the base's test files restored, as a commit; the same each time."""
-    paths = base_tests_changed(context, effect.base, effect.commit, config)
+    changed = changed_paths(context.store, effect.base, effect.commit)
+    paths = base_tests_changed(changed, config)
     ref = f"refs/factory/{task_id}/compared"
     return restore_paths(context.store, effect.commit, source=effect.base, paths=paths, ref=ref)

@@ -58,7 +58,7 @@ class Shell:
     def cancel(self, state: TaskState, effect: Effect, signal: int) -> CancelledFacts:
         """End the job's pod and collect what it cost; a git effect has nothing to end."""
         end: JobEnd | None = None
-        if isinstance(effect, Baseline | Check | CompareTests | Gate | Implement | Review):
+        if isinstance(effect, JobEffect):
             try:
                 end = self._context.jobs.cancel(self._order(state, effect))
             except JobsError:
