@@ -31,7 +31,7 @@ venv:
 	@scripts/setup --no-engine
 
 test-fast: venv ## the suite without Docker
-	@.venv/bin/pytest -q -n 2 --dist loadfile -m "not docker and not slow" tests
+	@.venv/bin/pytest -q -n 3 --dist loadfile -m "not docker and not slow" tests
 
 test: setup ## the whole suite, Docker tests included
 	@.venv/bin/pytest -q -n 2 --dist loadfile -m "not slow" tests

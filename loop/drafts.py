@@ -10,12 +10,12 @@ from pathlib import Path, PurePosixPath
 
 from instrument.found import find_home
 from jobs.ports import Jobs
-from loop.git.checkout import default_branch, default_remote, find_checkout
+from loop.git.checkout import default_remote, find_checkout
 from loop.git.lock import repo_lock
 from loop.git.store import open_store
 from loop.home import make_private
 from loop.problems import Problem, Problems
-from loop.session import config_on, task_path_of
+from loop.session import read_default, task_path_of
 from loop.shell.base import fetch_base
 from loop.shell.commits import LOCK_TIMEOUT_S
 from loop.shell.context import Context, Provider
@@ -67,14 +67,13 @@ def open_drafts(
         GitError: The repository cannot be used.
     """
     checkout = find_checkout(repo)
-    config = config_on(checkout, default_branch(checkout, None))
-    branch = default_branch(checkout, config.repo.branch)
+    config, branch = read_default(checkout)
     paths = dict.fromkeys(task_path_of(task, checkout) for task in tasks)
     home = make_private(find_home(environment))
     context = Context(
         home=home,
         folder=make_private(home / FOLDER),
-        store=open_store(home, config.repo.name, repo, branch),
+        store=open_store(home, config.repo.name, checkout, branch),
         branch=branch,
         remote=default_remote(checkout, config.repo.remote) if config.merge.push else None,
         jobs=jobs,

@@ -61,9 +61,7 @@ def open_session(
     """
     home = find_home(environment)
     checkout = find_checkout(request.repo)
-    branch = default_branch(checkout, None)
-    config = config_on(checkout, branch)
-    branch = default_branch(checkout, config.repo.branch)
+    config, branch = read_default(checkout)
     task_path = task_path_of(request.task, checkout)
     number = task_number(task_path)
     if number is None:
@@ -71,7 +69,7 @@ def open_session(
     task_id = f"{config.repo.name}-{number:03d}"
     # Before anything else is made in it, which would leave it open to all.
     make_private(home)
-    store = open_store(home, config.repo.name, request.repo, branch)
+    store = open_store(home, config.repo.name, checkout, branch)
     remote = default_remote(checkout, config.repo.remote) if config.merge.push else None
     if config.merge.push and remote is None:
         raise UsageError("[merge] push is on, but the repository has no remote; add one, or set push = false")
@@ -109,6 +107,18 @@ def hold_lock(folder: Path, task_id: str) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def read_default(checkout: Checkout) -> tuple[Config, str]:
+    """The configuration as committed on the default branch, and the branch that it may name instead.
+
+    Raises:
+        Problems: There is none, or it is faulty.
+        BranchMissingError: There is no such branch.
+    """
+    branch = default_branch(checkout, None)
+    config = config_on(checkout, branch)
+    return config, branch if config.repo.branch is None else default_branch(checkout, config.repo.branch)
 
 
 def config_on(checkout: Checkout, branch: str) -> Config:
@@ -163,8 +173,9 @@ def new_state(session: Session, request: RunRequest, *, created_utc: datetime) -
     papers = read_papers(context, base, session.task_path, blob)
     if papers.task.status != "ready":
         raise UsageError(f"{session.task_path}: the task is done already; nothing to do")
-    _check_number(session, base)
-    _check_depends(session, base, papers)
+    siblings = _siblings(session, base)
+    _check_number(session, siblings)
+    _check_depends(session, base, papers, siblings)
     check_means(session, papers.config, papers.terms)
     return TaskState(
         run_id=secrets.token_hex(4),
@@ -197,21 +208,21 @@ def task_blob(session: Session, commit: str) -> str:
     return blob
 
 
-def _check_number(session: Session, base: str) -> None:
+def _check_number(session: Session, siblings: list[str]) -> None:
     mine = PurePosixPath(session.task_path)
-    twins = [path for path in _siblings(session, base) if task_number(path) == task_number(str(mine))]
+    twins = [path for path in siblings if task_number(path) == task_number(str(mine))]
     if len(twins) > 1:
         raise UsageError(f"two task files have one number: {', '.join(twins)}; rename one of them")
 
 
-def _check_depends(session: Session, base: str, papers: Papers) -> None:
-    siblings = {task_number(path): path for path in _siblings(session, base)}
-    unknown = [n for n in papers.task.depends if n not in siblings]
+def _check_depends(session: Session, base: str, papers: Papers, siblings: list[str]) -> None:
+    numbered = {task_number(path): path for path in siblings}
+    unknown = [n for n in papers.task.depends if n not in numbered]
     if unknown:
         line = papers.task.lines.get("depends")
         names = ", ".join(f"{n:03d}" for n in unknown)
         raise Problems([Problem(session.task_path, line, f"depends: there is no task {names} on the branch")])
-    waits = [siblings[n] for n in papers.task.depends if not _is_done(session, base, siblings[n])]
+    waits = [numbered[n] for n in papers.task.depends if not _is_done(session, base, numbered[n])]
     if waits:
         raise BusyError(f"{session.task_id} waits for {', '.join(waits)}, which are not done on the branch")
 

@@ -5,6 +5,7 @@ Reads only. No attribute, rename detection or program of the tree has a part in 
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from loop.git.errors import GitOutputError
 from loop.git.lines import WHOLE, LineChange, parse_section, split_sections
@@ -59,8 +60,12 @@ class ReviewDiff:
     left_out: tuple[ChangedPath, ...]
 
 
+@lru_cache(maxsize=32)
 def changed_paths(store: Store, base: str, commit: str) -> tuple[ChangedPath, ...]:
-    """Every path that differs between two commits or trees, in git's order; may be empty."""
+    """Every path that differs between two commits or trees, in git's order; may be empty.
+
+    Kept, since several steps of one job ask for the same and what two ids name never changes.
+    """
     raw = store.git(
         ["diff-tree", "-r", "-z", "--raw", "--no-abbrev", *RAW, check_oid(base), check_oid(commit)]
     ).out

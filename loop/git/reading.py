@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,7 @@ def check_oid(text: str) -> str:
     return text
 
 
+@lru_cache(maxsize=128)
 def read_commit(git_dir: Path, commit: str) -> CommitText:
     """The commit with this id.
 
@@ -71,6 +73,7 @@ def read_commit(git_dir: Path, commit: str) -> CommitText:
             raise CommitMissingError(commit) from error
 
 
+@lru_cache(maxsize=128)
 def read_blob_id(git_dir: Path, commit: str, path: str) -> str | None:
     """The id of the file (or link) at `path`; none where there is no such file.
 

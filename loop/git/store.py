@@ -11,7 +11,7 @@ from pathlib import Path
 from instrument.schema.base import Frozen
 from loop.atomic import write_atomic
 from loop.git import packs, reading, tips
-from loop.git.checkout import Checkout, default_branch, find_checkout
+from loop.git.checkout import Checkout
 from loop.git.errors import CheckoutUnfitError, GitCommandError, RepositoryMismatchError
 from loop.git.inputs import InputsDigest, TreeEntry, digest_inputs
 from loop.git.paths import decode_path, split_paths
@@ -136,14 +136,14 @@ class Store:
         return digest_inputs(self.entries(commit), patterns)
 
 
-def open_store(home: Path, name: str, checkout: Path, branch: str | None = None) -> Store:
+def open_store(home: Path, name: str, checkout: Checkout, branch: str) -> Store:
     """Open `<home>/repos/<name>.git`, made (0700) and tied to the checkout's history the first time.
 
     Args:
         home: The factory's home.
         name: `[repo] name`.
-        checkout: A folder of the person's repository.
-        branch: The default branch, where it is known.
+        checkout: The person's repository.
+        branch: Its default branch.
 
     Raises:
         RepositoryMismatchError: The name belongs to a repository with another history.
@@ -153,17 +153,16 @@ def open_store(home: Path, name: str, checkout: Path, branch: str | None = None)
     require_git()
     if NAME.fullmatch(name) is None or name.endswith((".git", ".lock")):
         raise CheckoutUnfitError(f"[repo] name is {name!r}: use letters, digits, '.', '_' and '-' only.")
-    found = find_checkout(checkout)
-    roots = _root_commits(found, default_branch(found, branch))
-    store = Store(home / "repos" / f"{name}.git", found)
+    roots = _root_commits(checkout, branch)
+    store = Store(home / "repos" / f"{name}.git", checkout)
     origin_file = store.path / ORIGIN_FILE
     if not origin_file.is_file():
         _create(store.path)
-        origin = Origin(root_commit=roots[0], checkout=str(found.root))
+        origin = Origin(root_commit=roots[0], checkout=str(checkout.root))
         write_atomic(origin_file, origin.model_dump_json().encode())
     origin = Origin.model_validate_json(origin_file.read_bytes())
     if origin.root_commit not in roots:
-        raise RepositoryMismatchError(name, Path(origin.checkout), found.root)
+        raise RepositoryMismatchError(name, Path(origin.checkout), checkout.root)
     tips.remove_stale_locks(store.path, STALE_LOCK_S)
     return store
 
@@ -182,15 +181,18 @@ def _root_commits(checkout: Checkout, branch: str) -> tuple[str, ...]:
     def ask(*args: str) -> list[str]:
         return run_git(args, profile=SEALED, git_dir=checkout.common_dir).out.decode().split()
 
-    if ask("rev-parse", "--show-object-format") != ["sha1"]:
+    object_format, is_shallow = ask("rev-parse", "--show-object-format", "--is-shallow-repository")
+    if object_format != "sha1":
         raise CheckoutUnfitError(
             f"{checkout.root} uses SHA-256 object ids: only SHA-1 repositories work yet."
         )
-    if ask("rev-parse", "--is-shallow-repository") == ["true"]:
+    if is_shallow == "true":
         raise CheckoutUnfitError(f"{checkout.root} is a shallow clone: run `git fetch --unshallow` there.")
     roots = ("rev-list", "--max-parents=0")
     ref = f"refs/heads/{branch}"
     try:
-        return tuple(dict.fromkeys(ask(*roots, "--first-parent", ref) + ask(*roots, ref)))
+        every = ask(*roots, ref)
+        first = ask(*roots, "--first-parent", ref) if len(every) > 1 else []
     except GitCommandError as error:
         raise CheckoutUnfitError(f"The history of {branch!r} cannot be read: {error.err.strip()}") from error
+    return tuple(dict.fromkeys(first + every))

@@ -5,9 +5,10 @@ Limits: reads nothing but the default templates beside it.
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from importlib import resources
 
-from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError
+from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from instrument.schema.vocabulary import Role
@@ -150,17 +151,22 @@ def _compose(
 def _render(template: str, values: Mapping[str, str], name: str) -> str:
     if "\0" in template:
         raise Problems([Problem(name, None, "the template holds a NUL character; take it out")])
-    # A repository's template is not ours: the sandbox keeps it from reaching the host through attributes.
-    environment = ImmutableSandboxedEnvironment(
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
-    )
     try:
-        return environment.from_string(template).render(values)
+        return _compiled(template).render(values)
     except TemplateSyntaxError as error:
         raise Problems([Problem(name, error.lineno, f"the template is broken: {error.message}")]) from None
     except _RENDER_ERRORS as error:
         said = str(error).replace("\0", "").partition("\n")[0] or type(error).__name__
         raise Problems([Problem(name, None, f"the template cannot be filled: {said}")]) from None
+
+
+@lru_cache(maxsize=8)
+def _compiled(template: str) -> Template:
+    # A repository's template is not ours: the sandbox keeps it from reaching the host through attributes.
+    environment = ImmutableSandboxedEnvironment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    return environment.from_string(template)
 
 
 def _default(role: Role) -> str:

@@ -44,7 +44,7 @@ CONTAINERS = ("baseline", "implement", "check", "compare-tests", "review", "gate
 LOST = {(slug, point) for slug in CONTAINERS for point in (AFTER_INTENT, CREATED)}
 """Where the machine loses the attempt: its container never ran."""
 SHORT = (
-    *((0, BEFORE_INTENT), (2, AFTER_INTENT), (6, AFTER_INTENT), (17, CREATED), (18, RUNNING)),
+    *((0, BEFORE_INTENT), (2, AFTER_INTENT), (17, CREATED), (18, RUNNING)),
     *((19, AFTER_EFFECT), (20, EXITED), (21, CREATED), (22, AFTER_RECORD), (23, AFTER_INTENT)),
     *((25, AFTER_RECORD), (27, AFTER_EFFECT)),
     *((28, AMID_RECORD), (29, AFTER_EFFECT), (29, AFTER_STATE)),

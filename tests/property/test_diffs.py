@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from loop.git.candidate import build_candidate, changed_paths
 from loop.git.errors import EmptyChangeError, FilterUnsupportedError
 from loop.git.paths import decode_path
-from loop.git.store import Store, open_store
+from loop.git.store import Store
 from support.gitkit import AUTHOR, PLAIN_ATTRIBUTES, WHEN, Repo, capture, make_repo
+from support.gitworld import store_of
 
 part = st.sampled_from(
     [b"a", b"b", b"\xff", b'q"', b"n\nl", b"sp ace", b"\\t", b"-x", b"caf\xc3\xa9", b".gitattributes"]
@@ -73,7 +74,7 @@ def rooms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Repo, Stor
         (folder / "person/.git/info").mkdir()
         (folder / "person/.git/info/attributes").write_text(PLAIN_ATTRIBUTES)
         person.commit({"first": b"first\n"})
-        yield person, open_store(folder / "home", "person", person.root)
+        yield person, store_of(folder / "home", "person", person.root)
 
 
 ATTRIBUTES = b".gitattributes"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loop.git.candidate import Candidate, build_candidate
-from loop.git.checkout import Checkout
+from loop.git.checkout import Checkout, default_branch, find_checkout
 from loop.git.landing import Landing, make_landing
 from loop.git.store import Store, open_store
 from support.gitkit import AUTHOR, TASK, TASK_TEXT, WHEN, Captured, Repo, capture, make_repo
@@ -89,7 +89,13 @@ def make_world(folder: Path) -> None:
     person.git("remote", "add", "origin", "../origin.git")
     person.git("push", "--quiet", "origin", "main")
     assert origin.head("main") == person.head()
-    open_store(folder / "home", "person", person.root).fetch_tips("main", None)
+    store_of(folder / "home", "person", person.root).fetch_tips("main", None)
+
+
+def store_of(home: Path, name: str, start: Path, branch: str | None = None) -> Store:
+    """The store of the repository that holds `start`, as a run opens it."""
+    checkout = find_checkout(start)
+    return open_store(home, name, checkout, default_branch(checkout, branch))
 
 
 def copy_world(template: Path, folder: Path) -> World:

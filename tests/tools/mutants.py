@@ -8,6 +8,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import CodeType
 
 TABLE = "loop.machine.table"
 GUARDS = "loop.machine.guards"
@@ -56,7 +57,11 @@ class Mutant:
     """What was broken, in words that a story about it is likely to have in its name."""
     module: str
     tree: ast.Module
-    """The whole module with the rule broken, ready to be compiled."""
+    """The whole module with the rule broken; new nodes have no places yet."""
+
+    def compile(self) -> CodeType:
+        """The broken module, ready to be run."""
+        return compile(ast.fix_missing_locations(self.tree), f"<{self.name}>", "exec")
 
 
 def all_mutants(sources: Mapping[str, str]) -> list[Mutant]:
@@ -110,7 +115,7 @@ def _without_entries(module: str, name: str, source: str) -> Iterator[Mutant]:
             del value.keys[index], value.values[index]
         else:
             del value.elts[index]
-        yield Mutant(f"{name} without {ast.unparse(deleted)}", module, ast.fix_missing_locations(tree))
+        yield Mutant(f"{name} without {ast.unparse(deleted)}", module, tree)
 
 
 def _assigned(tree: ast.Module, name: str) -> ast.Dict | ast.Tuple:
@@ -145,9 +150,7 @@ def _without_branches(module: str, source: str, function: str | None, about: str
         branch = _branches(tree, function, about)[index]
         test = ast.unparse(branch.test)
         branch.test = ast.Constant(value=False)
-        yield Mutant(
-            f"{module.rpartition('.')[2]} without: if {test}", module, ast.fix_missing_locations(tree)
-        )
+        yield Mutant(f"{module.rpartition('.')[2]} without: if {test}", module, tree)
 
 
 def _branches(tree: ast.Module, function: str | None, about: str) -> list[ast.If]:
@@ -169,7 +172,7 @@ def _without_operands(module: str, source: str, function: str) -> Iterator[Mutan
         node, number = operands(tree)[index]
         whole, part = ast.unparse(node), ast.unparse(node.values[number])
         node.values[number] = ast.Constant(value=isinstance(node.op, ast.And))
-        yield Mutant(f"{function}: ({whole}) without ({part})", module, ast.fix_missing_locations(tree))
+        yield Mutant(f"{function}: ({whole}) without ({part})", module, tree)
 
 
 def _is_for_types(operand: ast.expr) -> bool:
@@ -189,7 +192,7 @@ def _with_one_choice(module: str, source: str, function: str | None) -> Iterator
             whole = ast.unparse(node)
             node.test = ast.Constant(value=always)
             name = f"{module.rpartition('.')[2]} always {always}: {whole}"
-            yield Mutant(name, module, ast.fix_missing_locations(tree))
+            yield Mutant(name, module, tree)
 
 
 def _without_updates(module: str, source: str, function: str) -> Iterator[Mutant]:
@@ -205,7 +208,7 @@ def _without_updates(module: str, source: str, function: str) -> Iterator[Mutant
         key = node.keys[number]
         name = f"{function} without {ast.unparse(key) if key else '**'} ({index})"
         del node.keys[number], node.values[number]
-        yield Mutant(name, module, ast.fix_missing_locations(tree))
+        yield Mutant(name, module, tree)
 
 
 def _with_caps_one_later(module: str, source: str) -> Iterator[Mutant]:
@@ -220,7 +223,7 @@ def _with_caps_one_later(module: str, source: str) -> Iterator[Mutant]:
         node = caps(tree)[index]
         whole = ast.unparse(node)
         node.ops = [ast.Gt()]
-        yield Mutant(f"cap one too late: {whole}", module, ast.fix_missing_locations(tree))
+        yield Mutant(f"cap one too late: {whole}", module, tree)
 
 
 def _without_continuations(source: str) -> Iterator[Mutant]:
@@ -240,4 +243,4 @@ def _without_continuations(source: str) -> Iterator[Mutant]:
             value_shut = ast.parse(repr(shut), mode="eval").body
             call.keywords.append(ast.keyword(arg=way, value=value_shut))
             name = ast.unparse(_entries_of(tree, "STOPS")[row])
-            yield Mutant(f"{name} without {way}", STOPS, ast.fix_missing_locations(tree))
+            yield Mutant(f"{name} without {way}", STOPS, tree)

@@ -38,7 +38,7 @@ def break_machine(mutant: Mutant) -> None:
     """Put a mutant in its module's place, in every module of ours that took something from it by name."""
     module = sys.modules[mutant.module]
     before = dict(module.__dict__)
-    exec(compile(mutant.tree, f"<{mutant.name}>", "exec"), module.__dict__)
+    exec(mutant.compile(), module.__dict__)
     renewed = {id(old): module.__dict__[name] for name, old in before.items() if not name.startswith("__")}
     for name, other in list(sys.modules.items()):
         if other is module or not any(part.startswith(REFERRING) for part in name.split(".")):

@@ -183,9 +183,9 @@ def test_contents_stay_out_of_what_is_printed() -> None:
     ],
 )
 def test_a_hostile_text_takes_a_bounded_time(path: str, text: str) -> None:
-    many = text * (200_000 // len(text))
+    many = text * (100_000 // len(text))
     started = time.monotonic()
 
     find_weakened([TestChange(path, many, many + "\n")])
 
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 5

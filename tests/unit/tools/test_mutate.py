@@ -10,7 +10,7 @@ import pytest
 from loop.machine.guards import CODER_GUARDS, COMMANDS_GUARDS, REVIEWER_GUARDS
 from loop.machine.stops import STOPS
 from loop.machine.table import TABLE
-from tools.mutants import ENTRIES, MODULES, all_mutants
+from tools.mutants import ENTRIES, MODULES, Mutant, all_mutants
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = {name: (ROOT / f"{name.replace('.', '/')}.py").read_text(encoding="utf-8") for name in MODULES}
@@ -21,14 +21,15 @@ def mutate(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-MUTANTS = all_mutants(SOURCES)
+@pytest.fixture(scope="module")
+def mutants() -> list[Mutant]:
+    return all_mutants(SOURCES)
 
 
-def named(part: str) -> list:
-    return [mutant for mutant in MUTANTS if mutant.name.startswith(part)]
+def test_every_row_every_guard_and_every_way_on_is_broken_once(mutants: list[Mutant]):
+    def named(part: str) -> list[Mutant]:
+        return [mutant for mutant in mutants if mutant.name.startswith(part)]
 
-
-def test_every_row_every_guard_and_every_way_on_is_broken_once():
     assert len(named("TABLE")) == len(TABLE)
     for name, guards in (
         ("CODER", CODER_GUARDS),
@@ -43,13 +44,13 @@ def test_every_row_every_guard_and_every_way_on_is_broken_once():
         if way
     ]
     assert len(named("_R.")) == len(ways)
-    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
+    assert len({mutant.name for mutant in mutants}) == len(mutants)
 
 
-def test_a_mutant_differs_from_the_machine_in_one_place_and_is_python():
+def test_a_mutant_differs_from_the_machine_in_one_place_and_is_python(mutants: list[Mutant]):
     whole = {name: ast.unparse(ast.parse(source)).splitlines() for name, source in SOURCES.items()}
-    for mutant in MUTANTS[::10]:
-        compile(mutant.tree, mutant.module, "exec")
+    for mutant in mutants[::10]:
+        mutant.compile()
         broken = ast.unparse(mutant.tree).splitlines()
         assert 1 <= len(set(whole[mutant.module]) ^ set(broken)) <= 2, mutant.name
 

@@ -15,14 +15,13 @@ from loop.git.errors import (
     RemoteUnavailableError,
     RepositoryMismatchError,
 )
-from loop.git.store import open_store
 from loop.git.tips import Tips
 from support.gitkit import TASK, make_repo
-from support.gitworld import World
+from support.gitworld import World, store_of
 
 
 def test_the_store_is_private_and_opens_again(world: World) -> None:
-    again = open_store(world.home, "person", world.person.root / "src")
+    again = store_of(world.home, "person", world.person.root / "src")
     assert again.path == world.home / "repos/person.git"
     for folder in (world.home / "repos", again.path):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -35,14 +34,14 @@ def test_another_repository_under_the_name_is_refused_naming_both(world: World) 
     other = make_repo(world.folder / "other")
     other.commit({"x": b"x"}, "another root")
     with pytest.raises(RepositoryMismatchError) as raised:
-        open_store(world.home, "person", other.root)
+        store_of(world.home, "person", other.root)
     assert str(world.person.root) in str(raised.value)
     assert str(other.root) in str(raised.value)
 
 
 def test_a_second_clone_is_the_same_repository(world: World) -> None:
     world.person.git("clone", "--quiet", "../origin.git", "../clone")
-    assert open_store(world.home, "person", world.folder / "clone").path == world.store.path
+    assert store_of(world.home, "person", world.folder / "clone").path == world.store.path
 
 
 def test_a_second_root_merged_later_does_not_make_it_another_repository(world: World) -> None:
@@ -50,13 +49,13 @@ def test_a_second_root_merged_later_does_not_make_it_another_repository(world: W
     world.person.commit({"docs.md": b"docs"}, "an older-looking root")
     world.person.git("merge", "--quiet", "--allow-unrelated-histories", "-m", "join", "main")
     world.person.git("branch", "--force", "main")
-    assert open_store(world.home, "person", world.person.root, "main").path == world.store.path
+    assert store_of(world.home, "person", world.person.root, "main").path == world.store.path
 
 
 @pytest.mark.parametrize("name", ["", "../x", "a/b", ".hidden", "-x", "x.git", "a b"])
 def test_a_name_that_is_no_folder_is_one_sentence(world: World, name: str) -> None:
     with pytest.raises(CheckoutUnfitError, match=r"\[repo\] name"):
-        open_store(world.home, name, world.person.root)
+        store_of(world.home, name, world.person.root)
 
 
 def test_a_folder_without_a_repository_is_one_sentence(world: World) -> None:
@@ -64,21 +63,21 @@ def test_a_folder_without_a_repository_is_one_sentence(world: World) -> None:
     plain.mkdir()
     for path in (plain, world.folder / "absent/file"):
         with pytest.raises(CheckoutUnfitError):
-            open_store(world.home, "x", path)
+            store_of(world.home, "x", path)
 
 
 def test_a_shallow_clone_is_one_sentence_with_the_cure(world: World) -> None:
     world.person.commit({"src/c.py": b"c"})
     world.person.git("clone", "--quiet", "--depth=1", world.person.root.as_uri(), "../shallow")
     with pytest.raises(CheckoutUnfitError, match="unshallow"):
-        open_store(world.home, "shallow", world.folder / "shallow")
+        store_of(world.home, "shallow", world.folder / "shallow")
 
 
 def test_a_repository_with_longer_ids_is_one_sentence(world: World) -> None:
     other = make_repo(world.folder / "long", "--object-format=sha256")
     other.commit({"x": b"x"})
     with pytest.raises(CheckoutUnfitError, match="SHA-256"):
-        open_store(world.home, "long", other.root)
+        store_of(world.home, "long", other.root)
 
 
 def test_both_tips_are_fetched_and_the_checkout_stays_as_it_is(world: World) -> None:
@@ -224,13 +223,13 @@ def test_a_ref_lock_that_a_killed_git_left_does_not_stop_the_next_run(world: Wor
     long_ago = time.time() - 3600
     os.utime(lock, (long_ago, long_ago))
     tip = world.person.commit({"src/c.py": b"c\n"})
-    assert open_store(world.home, "person", world.person.root).fetch_tips("main", None).local == tip
+    assert store_of(world.home, "person", world.person.root).fetch_tips("main", None).local == tip
 
 
 def test_a_crash_while_it_was_made_is_mended_by_the_next_open(world: World) -> None:
     half = world.home / "repos/half.git"
     (half / "objects").mkdir(parents=True)
-    assert open_store(world.home, "half", world.person.root).fetch_tips("main", None).local == world.base
+    assert store_of(world.home, "half", world.person.root).fetch_tips("main", None).local == world.base
 
 
 def test_settings_of_the_checkout_start_nothing_while_it_is_read(world: World) -> None:
@@ -250,6 +249,6 @@ def test_settings_of_the_checkout_start_nothing_while_it_is_read(world: World) -
     world.person.git("config", "include.path", str(evil))
     tip = world.person.commit({"src/c.py": b"c\n"})
     marker.unlink(missing_ok=True)
-    store = open_store(world.home, "person", Path(world.person.root))
+    store = store_of(world.home, "person", Path(world.person.root))
     assert store.fetch_tips("main", "origin").local == tip
     assert not marker.exists()

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from loop.git.store import open_store
 from loop.shell.base import fetch_base
 from loop.shell.context import Context, Provider
 from support.ends import START
+from support.gitworld import store_of
 from support.repos import Desk
 
 
@@ -18,7 +18,7 @@ def context(desk: Desk) -> Context:
     made = Context(
         home=desk.home,
         folder=folder,
-        store=open_store(desk.home, "demo", desk.person.root),
+        store=store_of(desk.home, "demo", desk.person.root),
         branch="main",
         remote="origin",
         jobs=desk.jobs,
