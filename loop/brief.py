@@ -4,13 +4,16 @@ At most 4 KB; a person reads it in one minute. Pure: no I/O.
 """
 
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 
 from instrument.money import MICROUSD_PER_USD, show_usd
 from instrument.schema.state import Stop, TaskState
 from instrument.schema.vocabulary import StopReason
+from loop.allowances import secret_glob
 from loop.machine.budget import caps_of, money_budget, time_budget_ms
 from loop.machine.lift import least_cap
 from loop.machine.resume import open_findings
@@ -114,8 +117,7 @@ def _commands(state: TaskState, stop: Stop, places: Places) -> list[str]:
         lines.append(f"  {places.command}")
     lines += [f"  {places.command} {words}" for words in _grants(state, row)]
     if row.allow:
-        globs = " ".join(f"--allow {shlex.quote(_plain(path))}" for path in asked.details[:MAX_ALLOWED])
-        lines.append(f"  {places.command} {globs}")
+        lines.append(f"  {places.command} {_allowances(asked)}")
     if row.ruling is not None:
         lines.append(f"  {places.command} --ruling 'what you decide'")
     if row.edit is not None and row.rerun is None:
@@ -124,6 +126,14 @@ def _commands(state: TaskState, stop: Stop, places: Places) -> list[str]:
         lines.append(f"  {places.command} --park 'why'   # put it aside")
     lines.append(f"  {places.command} --restart   # begin again")
     return lines
+
+
+def _allowances(asked: Stop) -> str:
+    """An option for each path that the stop names."""
+    globs: Iterable[str] = asked.details
+    if asked.reason is StopReason.SECRET_FOUND:
+        globs = dict.fromkeys(secret_glob(line.rpartition(":")[0]) for line in asked.details)
+    return " ".join(f"--allow {shlex.quote(_plain(glob))}" for glob in islice(globs, MAX_ALLOWED))
 
 
 def _grants(state: TaskState, row: StopRow) -> list[str]:

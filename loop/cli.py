@@ -57,7 +57,12 @@ def main() -> None:
     help="Answer the question that the task waits for; with F3= only that finding.",
 )
 @click.option("--grant", "grants", metavar="COUNTER=N", multiple=True, help=f"Set a cap: {COUNTERS}.")
-@click.option("--allow", metavar="GLOB", multiple=True, help="Let the task touch these paths.")
+@click.option(
+    "--allow",
+    metavar="GLOB",
+    multiple=True,
+    help="Let the task touch these paths; secret:GLOB: hold what only looks like a secret.",
+)
 @click.option("--park", metavar="WHY", help="Put a stopped task aside.")
 @click.option("--wait", is_flag=True, help="Wait for whatever the task has to wait for.")
 @click.option("--dry-run", is_flag=True, help="Say what the next step would be and may cost; do nothing.")

@@ -124,10 +124,13 @@ class RepoTable(Frozen):
     name: Name
     branch: Annotated[str, _unless(_branch_fault)] | None = None
     """None: the checkout's default branch."""
-    remote: Annotated[
-        str, _like(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", "must be a remote's name, such as origin")
-    ] = "origin"
-    """Used only with `[merge] push`."""
+    remote: (
+        Annotated[str, _like(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", "must be a remote's name, such as origin")]
+        | None
+    ) = None
+    """Used only with `[merge] push`; none: `origin`, or the only one there is."""
+    tasks: Annotated[int, Field(ge=1, le=256)] = 2
+    """How many of its tasks may be under way at once on one host."""
 
 
 class ImageTable(Frozen):

@@ -39,6 +39,8 @@ class Continuation:
 
     state: TaskState
     entries: list[Entry] = field(default_factory=list)
+    note: str = ""
+    """What the person is told of an answer without effect."""
     waits_until: datetime | None = None
     """The provider's limit resets then; a rerun before it asks nobody."""
 
@@ -65,6 +67,8 @@ def continue_task(session: Session, request: RunRequest, state: TaskState, now: 
         return going
     if rulings:
         return _rule(going, rulings)
+    if request.rulings:
+        going.note = "that ruling was given here before and is known; to say more, write it in other words"
     acted = _act(going, request)
     return acted if acted is not None else _rerun(session, request, going, now)
 
@@ -144,9 +148,14 @@ def with_choices_of(session: Session, state: TaskState) -> Session:
 
 
 def _has_ruling(state: TaskState, ruling: RulingText) -> bool:
-    """Whether it was given before; the same words on another finding are another ruling."""
+    """Whether it was given before; the same words on another finding, or at another stop, are another."""
+    asked = state.parked or state.stop
     digest = ruling_digest(ruling.text)
-    return any((known.digest, known.finding) == (digest, ruling.finding) for known in state.rulings)
+    return any(
+        (known.digest, known.finding) == (digest, ruling.finding)
+        and (asked is None or known.stop is asked.reason)
+        for known in state.rulings
+    )
 
 
 def _rule(going: Continuation, rulings: list[RulingText]) -> Continuation:

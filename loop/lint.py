@@ -28,7 +28,7 @@ from loop.machine.keys import effect_key
 from loop.run import World
 from loop.shell.context import Context
 from loop.shell.orders import commands_order, packs_folder, setup_order
-from loop.slots import job_slot, slot_counts
+from loop.slots import job_count, job_slot
 from loop.together import baseline_checks
 
 RED = 1
@@ -90,9 +90,9 @@ def _lint_one(drafts: Drafts, draft: Draft, world: World) -> tuple[Verdict, ...]
         raise BusyError(f"{draft.task_id}: another `factory lint` runs its checks; wait for it")
     with lease:
         state = _begin(context, drafts, draft)
-        counts = slot_counts(world.environment)
+        count = job_count(world.environment)
         try:
-            with job_slot(context.home, counts.jobs, None, say=world.progress.note):
+            with job_slot(context.home, count, None, say=world.progress.note):
                 end = _run(context, state, draft, drafts.base)
         except ImageUnfitError as error:
             return (Verdict(f"set-up fails on the base: {error}", is_good=False, evidence=error.evidence),)

@@ -7,6 +7,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 from instrument.money import MICROUSD_PER_USD
+from loop.allowances import LOOKALIKE
 from loop.errors import UsageError
 from loop.globs import fault_of
 from loop.machine.resume import GRANTED
@@ -55,12 +56,12 @@ def read_grant(text: str) -> tuple[str, int]:
 
 
 def read_glob(text: str) -> str:
-    """A gitignore pattern.
+    """A gitignore pattern, or one behind `secret:`.
 
     Raises:
         UsageError: It is none.
     """
-    fault = fault_of(text)
+    fault = fault_of(text.removeprefix(LOOKALIKE))
     if fault is not None:
         raise UsageError(f"--allow {text}: {fault}")
     return text

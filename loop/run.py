@@ -6,6 +6,7 @@ Limits: start and restart go through this one door.
 import os
 import shlex
 import socket
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ from loop.sharing import settle_hold, share
 from loop.shell.orders import is_paid
 from loop.shell.shell import Shell
 from loop.signals import Interrupted, Signals
-from loop.slots import job_slot, slot_counts
+from loop.slots import job_count, job_slot
 from loop.store import StateCorruptError, load_state, save_state
 from loop.waiting import busy_as_waiting, until_reset, wait_for
 
@@ -54,6 +55,8 @@ class World:
     """Called before the first model call that costs money can be made: the canary's place."""
     save: Callable[[Path, TaskState], None] = save_state
     """Makes a state durable in the task's folder before it returns."""
+    sleep: Callable[[float], None] = time.sleep
+    """Called with seconds, half a one at most, wherever the run waits for somebody else."""
 
 
 def run(request: RunRequest, world: World) -> Ending:
@@ -83,6 +86,7 @@ def _run(
         state = wait_for(
             lambda: busy_as_waiting(lambda: new_state(session, request, created_utc=created_utc)),
             say=say,
+            sleep=world.sleep,
             timeout_s=timeout_s,
         )
         if request.dry_run:
@@ -106,6 +110,8 @@ def _run(
 def _continue(session: Session, request: RunRequest, world: World, state: TaskState) -> Continuation:
     """Let the person's words have their effect; with `--wait` a provider's reset is slept until."""
     going = continue_task(session, request, state, world.now())
+    if going.note:
+        world.progress.note(going.note)
     reset = going.waits_until
     if reset is None or request.dry_run:
         return going
@@ -114,7 +120,12 @@ def _continue(session: Session, request: RunRequest, world: World, state: TaskSt
     if waiting is not None and not request.wait:
         say(waiting.line)
         return going
-    wait_for(lambda: until_reset(state.task_id, reset, world.now()) or True, say=say, timeout_s=None)
+    wait_for(
+        lambda: until_reset(state.task_id, reset, world.now()) or True,
+        say=say,
+        sleep=world.sleep,
+        timeout_s=None,
+    )
     return continue_task(session, request, state, world.now())
 
 
@@ -137,7 +148,10 @@ def _carry(
             if session.context.provider.story is None and is_paid(state.terms):
                 world.before_paid()
             now = world.now()
-            with share(session, state, say=world.progress.note, wait=request.wait, now=now):
+            waiting = share(
+                session, state, say=world.progress.note, sleep=world.sleep, wait=request.wait, now=now
+            )
+            with waiting:
                 state = _drive(session, world, journal, state, places)
             settle_hold(session, state, failed=_red_checks(state), now=now)
         ending = _end(session, state, places)
@@ -180,9 +194,10 @@ def _drive(session: Session, world: World, journal: Journal, state: TaskState, p
         save=world.save,
         job_slot=lambda: job_slot(
             session.context.home,
-            slot_counts(world.environment).jobs,
+            job_count(world.environment),
             None,
             say=world.progress.note,
+            sleep=world.sleep,
             interrupted=world.signals.check,
         ),
     )

@@ -138,25 +138,6 @@ def claim(home: Path, repo: str, mine: Running, tracked: Iterable[str], *, count
         return Claim(home, repo, file, (lease, slot))
 
 
-def who_blocks(
-    home: Path,
-    repo: str,
-    task: str,
-    files: Sequence[str],
-    tracked: Iterable[str],
-    *,
-    generated: Sequence[str] = (),
-) -> Blocker | None:
-    """The first other task under way, in order of id, that may touch a path of `files`; takes nothing.
-
-    Raises:
-        BusyError: The repo's lock was not free for half a minute.
-    """
-    folder = make_private(home / "running" / repo)
-    with _door(home, repo):
-        return _find_blocker(folder, task, files, tracked, generated)
-
-
 def _find_blocker(
     folder: Path, task: str, files: Sequence[str], tracked: Iterable[str], generated: Sequence[str]
 ) -> Blocker | None:

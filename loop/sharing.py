@@ -16,14 +16,19 @@ from loop.running import Claim, claim, this_process
 from loop.session import Session
 from loop.shell.base import fetch_base
 from loop.shell.papers import Papers, read_papers
-from loop.slots import slot_counts
 from loop.together import baseline_checks
 from loop.waiting import Waiting, wait_for
 
 
 @contextmanager
 def share(
-    session: Session, state: TaskState, *, say: Callable[[str], None], wait: bool, now: datetime
+    session: Session,
+    state: TaskState,
+    *,
+    say: Callable[[str], None],
+    sleep: Callable[[float], None],
+    wait: bool,
+    now: datetime,
 ) -> Iterator[None]:
     """Hold the task's paths and one of the repo's slots for the block, behind no red main.
 
@@ -31,7 +36,7 @@ def share(
         BusyError: Somebody is in the way, and `wait` is off.
     """
     timeout_s = None if wait else 0.0
-    with wait_for(lambda: _place(session, state, now), say=say, timeout_s=timeout_s):
+    with wait_for(lambda: _place(session, state, now), say=say, sleep=sleep, timeout_s=timeout_s):
         yield
 
 
@@ -56,7 +61,7 @@ def _place(session: Session, state: TaskState, now: datetime) -> Claim | Waiting
         session.repo,
         this_process(state.task_id, files, papers.config.generated, now),
         context.store.paths(tip),
-        count=slot_counts(context.environment).tasks,
+        count=papers.config.repo.tasks,
     )
 
 

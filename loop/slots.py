@@ -7,7 +7,6 @@ always served first.
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from loop.errors import UsageError
@@ -16,32 +15,22 @@ from loop.problems import show
 from loop.waiting import Waiting, wait_for
 
 JOBS_VARIABLE = "FACTORY_JOBS"
+DEFAULT_JOBS = 2
 MOST = 256
 
 
-@dataclass(frozen=True, slots=True)
-class SlotCounts:
-    """How many of each there are."""
-
-    jobs: int = 2
-    """Containers with work in them on this host, of all repos."""
-    tasks: int = 2
-    """Loops under way on one repo."""
-
-
-def slot_counts(environment: Mapping[str, str], counts: SlotCounts | None = None) -> SlotCounts:
-    """The counts in force: `FACTORY_JOBS` goes before what is configured, which goes before the default.
+def job_count(environment: Mapping[str, str]) -> int:
+    """How many containers with work in them run on this host at once, of all repos: `FACTORY_JOBS`, or two.
 
     Raises:
         UsageError: The variable is no number from 1 to 256.
     """
-    counts = counts or SlotCounts()
     text = environment.get(JOBS_VARIABLE)
     if not text:
-        return counts
+        return DEFAULT_JOBS
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= MOST):
         raise UsageError(f"{JOBS_VARIABLE} is {show(text)}; set it to a whole number from 1 to {MOST}")
-    return SlotCounts(jobs=int(text), tasks=counts.tasks)
+    return int(text)
 
 
 def try_job_slot(home: Path, count: int) -> Lease | None:

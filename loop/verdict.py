@@ -80,11 +80,6 @@ class Verdict:
         """The findings that send the task back, whatever the verdict says."""
         return tuple(remark for remark in self.findings if remark.severity is Severity.MUST_FIX)
 
-    @property
-    def is_approval(self) -> bool:
-        """Whether nothing is left that must be fixed."""
-        return not self.must_fixes
-
 
 def verdict_template(token: str) -> str:
     """Return what the prompt shows: the block's form, which is no verdict itself."""

@@ -235,7 +235,7 @@ class TaskState(Frozen):
     """The stop that a person parked the task at."""
     grants: Grants = Grants()
     allowed: tuple[str, ...] = ()
-    """Globs of `--allow`: in scope, and not protected."""
+    """Globs of `--allow`: in scope, and not protected; behind `secret:`, paths that hold no secret."""
     done: DoneReason | None = None
     counters: Counters = Counters()
     spend: Spend = Spend()

@@ -9,7 +9,6 @@ from datetime import datetime
 from loop.git.errors import AuthorError
 
 AUTHOR = re.compile(r"\s*([^<>\x00-\x1f]*[^<>\x00-\x1f\s])\s*<([^<>\s\x00-\x1f]+)>\s*")
-DEFAULT_AUTHOR = "factory <factory@localhost>"
 
 
 def commit_env(author: str, when_utc: datetime) -> dict[str, str]:

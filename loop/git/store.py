@@ -114,11 +114,6 @@ class Store:
         """Make `target` a pack with the commit and all its history; one that is there is kept."""
         return packs.write_pack(self.path, reading.check_oid(commit), target)
 
-    def read_ref(self, ref: str) -> str | None:
-        """The commit a full ref name points to."""
-        end = self.git(["show-ref", "--verify", "--hash", ref], check=False)
-        return end.out.decode().strip() if end.code == 0 else None
-
     def set_ref(self, ref: str, commit: str) -> None:
         """Point a full ref name such as `refs/factory/…` at the commit, so that it is kept."""
         assert ref.startswith(REF_PREFIX), ref

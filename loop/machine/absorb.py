@@ -37,7 +37,12 @@ ROUND_TAKEN = (
 )
 """Ends of a coder job that used its round up; a lost or unanswered job did not."""
 
-JUDGED_AGAIN = (Outcome.PATHS_OUT_OF_SCOPE, Outcome.PATHS_PROTECTED, Outcome.TESTS_LOOSENED)
+JUDGED_AGAIN = (
+    Outcome.PATHS_OUT_OF_SCOPE,
+    Outcome.PATHS_PROTECTED,
+    Outcome.TESTS_LOOSENED,
+    Outcome.SECRET_DETECTED,
+)
 """Diffs that a person may let pass as they are: they wait to be judged again."""
 
 VERDICTS = (

@@ -51,6 +51,8 @@ def resume(
     stage = stop.stage if target is Stage.STOPPED else target
     if how == "task_edited" and stage in APPROVED_STAGES:
         stage = Stage.REVIEW
+    # No edit makes a secret of a diff none: the coder begins another.
+    is_rewritten = how == "task_edited" and stop.reason is StopReason.SECRET_FOUND
     moved = state.model_copy(
         update={
             "seq": state.seq + 1,
@@ -58,6 +60,7 @@ def resume(
             "stop": None,
             "counters": count_granted(state.counters, _forgive(state.counters, stop), counter),
             "first_run": (),
+            "pending": None if is_rewritten else state.pending,
             "declared": "" if stage is Stage.IMPLEMENT else state.declared,
         }
     )

@@ -181,9 +181,10 @@ STOPS: dict[StopReason, StopRow] = {
     ),
     _R.SECRET_FOUND: StopRow(
         "You: an added line looks like a secret, see path and line; nothing was committed. "
-        "Revoke it if it is real; rule what the coder should do instead.",
+        "Revoke it if it is real, and rule what the coder should do instead; --allow it if it is none.",
         ruling=_S.IMPLEMENT,
         edit=_S.IMPLEMENT,
+        allow=True,
     ),
     _R.NO_PROGRESS: StopRow(
         "You: the agent ran one command again and again without changing a file; rule how to go on.",

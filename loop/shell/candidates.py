@@ -6,6 +6,7 @@ Limits: under the repository's lock; writes one commit and its ref.
 from collections.abc import Iterator
 
 from instrument.schema.state import Candidate, PendingDiff, TaskState
+from loop.allowances import split_allowed
 from loop.git.candidate import Candidate as Made
 from loop.git.candidate import build_candidate
 from loop.git.changes import ChangedPath, changed_paths, review_diff
@@ -18,6 +19,7 @@ from loop.git.errors import (
 )
 from loop.git.lock import repo_lock
 from loop.git.paths import show_path
+from loop.globs import compile_globs
 from loop.machine.effects import CommitCandidate
 from loop.machine.facts import CandidateFacts, CandidateProblem
 from loop.messages import commit_message
@@ -37,7 +39,7 @@ def commit_candidate(context: Context, state: TaskState, effect: CommitCandidate
     """Prove the pending diff and commit it; what is wrong with it leaves it an artefact."""
     papers = papers_of(context, state, effect.base)
     diff = _read_diff(context, effect.pending)
-    if hits := scan_added(diff):
+    if hits := _not_allowed(state, scan_added(diff)):
         return _secrets(effect, hits)
     try:
         with repo_lock(context.home, state.repo, LOCK_TIMEOUT_S):
@@ -90,14 +92,15 @@ def _look_into(
     has_binary: bool,
 ) -> CandidateFacts:
     """Secrets that a binary hunk hid, scope, weakened tests; else the candidate."""
-    if has_binary and (hits := _hidden_secrets(context, effect, made)):
+    if has_binary and (hits := _not_allowed(state, _hidden_secrets(context, effect, made))):
         context.store.delete_refs(_ref(state, effect))
         return _secrets(effect, hits)
     changed = changed_paths(context.store, effect.base, made.commit)
+    allowed, _ = split_allowed(state.allowed)
     scope = judge_scope(
         changed,
-        files=(*papers.task.files, *state.allowed),
-        allow=(*papers.task.allow, *state.allowed),
+        files=(*papers.task.files, *allowed),
+        allow=(*papers.task.allow, *allowed),
         protected=papers.config.protected,
         generated=papers.config.generated,
     )
@@ -125,6 +128,13 @@ def _secrets(effect: CommitCandidate, hits: tuple[SecretHit, ...]) -> CandidateF
     """Where, and of what kind; never what."""
     details = tuple(f"{show_path(hit.path)}:{hit.line} {hit.kind}" for hit in hits)
     return CandidateFacts(key=effect.key, problem=CandidateProblem.SECRET, details=details)
+
+
+def _not_allowed(state: TaskState, hits: tuple[SecretHit, ...]) -> tuple[SecretHit, ...]:
+    """The hits in paths of which no person said that they hold none."""
+    _, globs = split_allowed(state.allowed)
+    let_off = compile_globs(globs)
+    return tuple(hit for hit in hits if not let_off.match_file(hit.path))
 
 
 def _hidden_secrets(context: Context, effect: CommitCandidate, made: Made) -> tuple[SecretHit, ...]:

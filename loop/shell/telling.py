@@ -5,6 +5,7 @@ Limits: reads job folders and the store, writes nothing.
 
 from instrument.schema.state import CheckFailure, Finding, TaskState
 from instrument.schema.vocabulary import Role
+from loop.allowances import split_allowed
 from loop.git.changes import ChangedPath, changed_lines, changed_paths, review_diff
 from loop.git.lines import show_changes
 from loop.globs import compile_globs
@@ -28,7 +29,7 @@ def tell_coder(context: Context, state: TaskState, effect: Implement, papers: Pa
         round=effect.round,
         checks=baseline_checks(papers.task, papers.config),
         files=papers.task.files,
-        allow=(*papers.task.allow, *state.allowed),
+        allow=(*papers.task.allow, *split_allowed(state.allowed)[0]),
         protected=papers.config.protected,
         failed=tuple(_failed(context, failure) for failure in state.failures),
         findings=open_findings(state),

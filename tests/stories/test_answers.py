@@ -169,7 +169,9 @@ def test_a_grant_below_the_terms_is_a_cap_too(tmp_path: Path):
     assert life.state.counters.check_failures == 1
 
 
-@pytest.mark.parametrize("kind", [CandidateProblem.OUT_OF_SCOPE, CandidateProblem.PROTECTED])
+@pytest.mark.parametrize(
+    "kind", [CandidateProblem.OUT_OF_SCOPE, CandidateProblem.PROTECTED, CandidateProblem.SECRET]
+)
 def test_allow_judges_the_same_diff_again(tmp_path: Path, kind):
     life = Life(tmp_path, commit_candidate=[problem(kind, "docs/x.md")]).run()
     assert life.allow("docs/**")

@@ -126,7 +126,7 @@ WAYS = {
     "image_unfit": "rerun edit",
     "blocked": "ruling edit",
     "tests_weakened": "ruling edit",
-    "secret_found": "ruling edit",
+    "secret_found": "ruling edit allow",
     "submodule_changed": "ruling edit",
     "unsupported_filter": "ruling edit",
     "no_progress": "ruling edit",

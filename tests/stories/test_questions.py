@@ -136,25 +136,25 @@ def test_a_claim_of_a_coder_that_crashed_is_none(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "reason", "is_judged_again"),
+    ("kind", "reason", "is_kept", "is_judged_again"),
     [
-        (CandidateProblem.WEAKENED, "tests_weakened", True),
-        (CandidateProblem.SECRET, "secret_found", False),
-        (CandidateProblem.SUBMODULE, "submodule_changed", False),
-        (CandidateProblem.FILTER, "unsupported_filter", False),
-        (CandidateProblem.OUT_OF_SCOPE, "out_of_scope", True),
-        (CandidateProblem.PROTECTED, "protected_path", True),
-        (CandidateProblem.NESTED, "nested_repo", False),
-        (CandidateProblem.UNPROVEN, "patch_integrity", False),
+        (CandidateProblem.WEAKENED, "tests_weakened", True, True),
+        (CandidateProblem.SECRET, "secret_found", True, False),
+        (CandidateProblem.SUBMODULE, "submodule_changed", False, False),
+        (CandidateProblem.FILTER, "unsupported_filter", False, False),
+        (CandidateProblem.OUT_OF_SCOPE, "out_of_scope", True, True),
+        (CandidateProblem.PROTECTED, "protected_path", True, True),
+        (CandidateProblem.NESTED, "nested_repo", False, False),
+        (CandidateProblem.UNPROVEN, "patch_integrity", False, False),
     ],
 )
 def test_a_diff_is_judged_again_after_an_edit_only_where_a_person_may_let_it_pass(
-    tmp_path: Path, kind, reason, is_judged_again
+    tmp_path: Path, kind, reason, is_kept, is_judged_again
 ):
     life = Life(tmp_path, commit_candidate=[problem(kind, "src/x.py:3")]).run()
     assert life.ending == reason
     assert life.state.stop.details == ("src/x.py:3",)
-    assert (life.state.pending is not None) is is_judged_again
+    assert (life.state.pending is not None) is is_kept
     assert life.goes_on("task_edited")
     assert life.ending == "merged"
     assert life.state.counters.coder_rounds == (1 if is_judged_again else 2)

@@ -98,6 +98,12 @@ def store_of(home: Path, name: str, start: Path, branch: str | None = None) -> S
     return open_store(home, name, checkout, default_branch(checkout, branch))
 
 
+def ref_of(store: Store, name: str) -> str | None:
+    """The commit that a full ref name points to."""
+    end = store.git(["show-ref", "--verify", "--hash", name], check=False)
+    return end.out.decode().strip() if end.code == 0 else None
+
+
 def copy_world(template: Path, folder: Path) -> World:
     """A world of its own in `folder`: a copy costs a tenth of making one."""
     for name in ("origin.git", "person", "home"):

@@ -13,6 +13,7 @@ from click import echo
 
 from instrument.schema.state import AgentChoice, Stop, TaskState, Terms
 from instrument.schema.vocabulary import Outcome, Purpose, RuntimeName, Stage, StopReason
+from loop.allowances import LOOKALIKE
 from loop.machine.resume import How, resume
 from loop.machine.stops import STOPS, StopRow
 from loop.machine.table import TABLE, Step
@@ -108,7 +109,8 @@ def stops_page() -> str:
         "`--restart` begins again from any stop. A bare rerun is the same command once more; a ruling is",
         "`--ruling 'what you decide'`, or `--ruling F3='…'` on one finding; an edit is a change of the task",
         "file, committed on the branch, and a rerun. `--grant COUNTER=N` sets a cap, it never adds: one that",
-        "leaves no room for one more changes nothing. `--allow GLOB` has the same diff judged again.",
+        "leaves no room for one more changes nothing. `--allow GLOB` has the same diff judged again,",
+        "which may touch that path, or with `--allow secret:GLOB` add what only looks like a secret there.",
         "`--park 'why'` puts any stopped task aside until one of these answers takes it up.",
         "*Where it stood* is the stage that it stopped at.",
         "",
@@ -135,7 +137,8 @@ def _cells(reason: StopReason, row: StopRow) -> str:
 def _openings(reason: StopReason, row: StopRow, stages: list[Stage]) -> str:
     """What `--grant` and `--allow` open, with where that leads."""
     ways = [(f"--grant {name}=N", _ways_on(reason, stages, "grant", counter=name)) for name in row.grants]
-    ways.append(("--allow GLOB", _ways_on(reason, stages, "allow")))
+    glob = LOOKALIKE + "GLOB" if reason is StopReason.SECRET_FOUND else "GLOB"
+    ways.append((f"--allow {glob}", _ways_on(reason, stages, "allow")))
     return "; ".join(f"`{words}`: {where}" for words, where in ways if where) or CANNOT
 
 

@@ -150,7 +150,7 @@ def test_the_whole_story_is_true(tmp_path: Path) -> None:
 
     repo.play("reviewer", 2)
     verdict = repo.read_review()
-    assert verdict.is_approval
+    assert not verdict.must_fixes
     assert {remark.severity for remark in verdict.findings} == {Severity.NOTE}
     assert_quotes_stand_where_they_say(repo, verdict)
     assert_inputs_give_what_they_say(repo, verdict)

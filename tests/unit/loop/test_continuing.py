@@ -64,6 +64,7 @@ def test_a_ruling_that_asks_for_nothing_is_refused_and_the_same_one_again_is_non
     created = desk.jobs.created()
     assert desk.ends(rulings=(RULING,)) == "ready_to_merge"
     assert desk.jobs.created() == created
+    assert "that ruling was given here before" in desk.said.getvalue()
     assert len(desk.state.rulings) == 1
     crash_at(desk, Role.CODER, 3)
     with pytest.raises(Crash):

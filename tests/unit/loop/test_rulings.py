@@ -1,5 +1,6 @@
 import pytest
 
+from instrument.schema.job import AgentResult
 from loop.errors import UsageError
 from loop.rulings import RulingText, parse_ruling
 from support.fake_jobs import WORKED_ON, Turn, verdict
@@ -48,3 +49,13 @@ def test_the_same_words_on_another_finding_are_another_ruling(desk: Desk) -> Non
     last = desk.prompts("reviewer")[-1]
     assert "Ruling 1 on F1, F2, given" in last
     assert last.count("by design") == 1
+
+
+def test_the_same_words_at_another_stop_are_another_ruling(desk: Desk) -> None:
+    asks = AgentResult.model_validate({"outcome": "blocked", "question": "May I?"})
+    desk.script.coder = [Turn(result=asks), Turn(), Turn({WORKED_ON: b"good\n"})]
+    assert desk.ends() == "blocked"
+    assert desk.ends(rulings=("Yes, go on.",)) == "no_change"
+    assert desk.ends(rulings=("Yes, go on.",)) == "ready_to_merge"
+    assert [ruling.stop for ruling in desk.state.rulings] == ["blocked", "no_change"]
+    assert [prompt.count("Yes, go on.") for prompt in desk.prompts("coder")] == [0, 1, 1]

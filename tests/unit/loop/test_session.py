@@ -108,7 +108,7 @@ def test_what_the_host_has_lost_since_is_asked_for_before_the_task_goes_on(desk:
 
 def test_push_without_a_remote(desk: Desk):
     desk.person.git("remote", "remove", "origin")
-    assert "there is no remote 'origin': add it, or change [repo] remote or [merge] push" in refused(desk)
+    assert "push is on, but the repository has no remote; add one, or set push = false" in refused(desk)
 
 
 def test_another_repository_under_the_same_name(desk: Desk):

@@ -1,11 +1,16 @@
-"""Two tasks of one repo, whole: paths that overlap, and a red main that is one alert."""
+"""Two tasks of one repo, whole: paths that overlap, a red main that is one alert, slots."""
+
+from collections.abc import Callable
 
 import pytest
 
 from loop.errors import BusyError, Exit
 from loop.holds import hold_of
+from loop.running import claim, this_process
+from loop.slots import try_job_slot
+from support.ends import START
 from support.fake_jobs import RUNNING, WORKED_ON, Turn
-from support.repos import TASK_TEXT, Desk, edited
+from support.repos import TASK_TEXT, TOML, Desk, edited
 
 OTHER = "tasks/008-other.md"
 OTHER_ID = "demo-008"
@@ -60,3 +65,54 @@ def test_a_red_main_is_one_alert_and_the_others_go_on_once_it_is_mended(both: De
     assert both.ends(task=OTHER) == "ready_to_merge"
     assert hold_of(both.home, "demo") is None
     assert both.ends() == "ready_to_merge"
+
+
+def waits(desk: Desk, task: str, then: Callable[[], None]) -> str:
+    """Run with `--wait`; what stands in the way goes at the second sleep. How it ended."""
+    slept: list[float] = []
+    created = desk.jobs.created()
+
+    def sleep(seconds: float) -> None:
+        assert 0 < seconds <= 0.5
+        slept.append(seconds)
+        if len(slept) == 2:
+            assert desk.jobs.created() == created, "nothing was begun"
+            then()
+
+    result = desk.run(desk.world(sleep=sleep), task=task, wait=True).result
+    assert len(slept) >= 2
+    return str(result.stop_reason)
+
+
+def test_with_wait_an_overlapping_task_begins_once_the_other_is_out_of_the_way(both: Desk):
+    first = this_process("demo-007", ["src/**"], (), START)
+    with claim(both.home, "demo", first, [WORKED_ON], count=2) as held:
+        assert waits(both, OTHER, held.release) == "ready_to_merge"
+    assert f"{OTHER_ID} waits for demo-007" in both.said.getvalue()
+
+
+def test_with_wait_a_task_behind_a_red_main_begins_once_it_is_mended(both: Desk):
+    both.commit({WORKED_ON: "BUG\n"})
+    both.script.failing = {"unit": b"BUG"}
+    assert both.ends() == "baseline_red"
+    assert waits(both, OTHER, lambda: both.commit({WORKED_ON: "mended\n"})) == "ready_to_merge"
+    assert f"{OTHER_ID} waits for a green main" in both.said.getvalue()
+
+
+def test_with_wait_a_task_begins_once_the_repo_has_a_slot(both: Desk):
+    both.commit({"factory.toml": edited(TOML, '"demo"\n', '"demo"\ntasks = 1\n')})
+    first = this_process("demo-007", ["src/**"], (), START)
+    with claim(both.home, "demo", first, [WORKED_ON], count=1) as held:
+        with pytest.raises(
+            BusyError, match=r"demo-009 waits for a task slot of demo \(there are 1\): demo-007"
+        ):
+            both.run(task=ELSEWHERE)
+        both.script.coder = [Turn({"docs/x.md": b"x\n"})]
+        assert waits(both, ELSEWHERE, held.release) == "ready_to_merge"
+
+
+def test_with_wait_a_job_begins_once_the_host_has_a_slot(both: Desk):
+    both.environment["FACTORY_JOBS"] = "1"
+    lease = try_job_slot(both.home, 1)
+    assert lease is not None
+    assert waits(both, OTHER, lease.release) == "ready_to_merge"

@@ -125,6 +125,18 @@ def test_a_parked_task_prints_its_brief_until_it_is_answered(hard_desk: Desk):
     assert desk.state.parked is None
 
 
+def test_what_only_looks_like_a_secret_passes_where_a_person_says_so(desk: Desk):
+    desk.script.coder = [Turn({WORKED_ON: f"token = '{KEY}'\n".encode()})]
+    asked = desk.run()
+    assert asked.result.stop_reason == "secret_found"
+    assert desk.run(allow=("docs/**", WORKED_ON, "secret:docs/**")).result.stop_reason == "secret_found"
+    landed = type_it(desk, asked, f"--allow secret:{WORKED_ON}")
+    assert landed.result.stop_reason == "ready_to_merge"
+    assert desk.state.counters.coder_rounds == 1, "the same diff is judged again"
+    desk.script.coder = [Turn({WORKED_ON: f"token = '{KEY}'\n".encode(), "src/other.py": KEY.encode()})]
+    assert desk.run(rulings=("once more",)).result.stop_reason == "secret_found", "it is for that path alone"
+
+
 def test_a_grant_that_is_too_small_is_refused_with_the_number_that_is_needed(hard_desk: Desk):
     desk = hard_desk
     type_it(desk, desk.run(), "Rename it")

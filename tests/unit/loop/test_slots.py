@@ -8,7 +8,7 @@ import pytest
 
 from loop.errors import BusyError, UsageError
 from loop.signals import Interrupted
-from loop.slots import SlotCounts, job_slot, slot_counts, try_job_slot, try_task_slot
+from loop.slots import job_count, job_slot, try_job_slot, try_task_slot
 
 CHILD = """
 import sys
@@ -117,13 +117,11 @@ def test_an_error_inside_frees_the_slot(tmp_path: Path) -> None:
         pass
 
 
-def test_the_variable_goes_before_the_configuration() -> None:
-    assert slot_counts({}) == SlotCounts(jobs=2, tasks=2)
-    assert slot_counts({"FACTORY_JOBS": ""}, SlotCounts(jobs=5)) == SlotCounts(jobs=5)
-    assert slot_counts({"FACTORY_JOBS": "7"}, SlotCounts(jobs=5, tasks=3)) == SlotCounts(jobs=7, tasks=3)
+def test_how_many_jobs_a_host_runs_is_two_or_what_the_variable_says() -> None:
+    assert [job_count(e) for e in ({}, {"FACTORY_JOBS": ""}, {"FACTORY_JOBS": "7"})] == [2, 2, 7]
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "two", "1.5", "257", "99999999999", "²", " 1"])
 def test_a_number_that_is_none_is_one_sentence(text: str) -> None:
     with pytest.raises(UsageError, match=r"^FACTORY_JOBS is .*; set it to a whole number from 1 to 256$"):
-        slot_counts({"FACTORY_JOBS": text})
+        job_count({"FACTORY_JOBS": text})

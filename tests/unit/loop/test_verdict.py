@@ -51,19 +51,19 @@ def point(**changes: object) -> Finding:
 def test_a_plain_approval_is_one() -> None:
     verdict = verdict_of(review())
 
-    assert verdict.is_approval
+    assert not verdict.must_fixes
     assert verdict.covered == ("a.py",)
 
 
 def test_notes_do_not_stand_against_an_approval() -> None:
-    assert verdict_of(review("approve", {**MUST, "severity": "should-fix"})).is_approval
+    assert not verdict_of(review("approve", {**MUST, "severity": "should-fix"})).must_fixes
 
 
 @pytest.mark.parametrize("fence", ["````", "~~~", "  ```"])
 def test_other_fences_and_line_ends_are_read(fence: str) -> None:
     text = review().replace("```", fence.strip()).replace("\n", "\r\n")
 
-    assert verdict_of(text).is_approval
+    assert not verdict_of(text).must_fixes
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_case_14_an_approval_with_a_must_fix_is_none() -> None:
     verdict = verdict_of(review("approve", MUST))
 
     assert verdict.says == "approve"
-    assert not verdict.is_approval
+    assert verdict.must_fixes
     assert [remark.text for remark in verdict.must_fixes] == ["wrong"]
 
 

@@ -6,7 +6,7 @@ from loop.git.attributes import filtered_paths
 from loop.git.candidate import Candidate
 from loop.git.errors import FilterUnsupportedError, NestedRepoError, SubmoduleChangedError
 from support.gitkit import capture, make_repo
-from support.gitworld import World
+from support.gitworld import World, ref_of
 
 LFS = b"*.bin filter=lfs diff=lfs merge=lfs -text\n[attr]large filter=lfs\nbig/* large\nplain/*.bin -filter\n"
 OTHER = "2" * 40
@@ -66,7 +66,7 @@ def test_a_changed_file_under_a_filter_is_unsupported(world: World) -> None:
     with pytest.raises(FilterUnsupportedError, match="LFS") as raised:
         world.changed({"old.bin": b"real bytes\n", "new.bin": b"more\n", "src/b.py": b"b\n"})
     assert raised.value.paths == ("new.bin", "old.bin")
-    assert world.store.read_ref("refs/factory/t/1") is None
+    assert ref_of(world.store, "refs/factory/t/1") is None
 
 
 def test_a_change_beside_the_filter_goes_on_and_so_does_a_removal(world: World) -> None:

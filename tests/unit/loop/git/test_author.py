@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from loop.git.author import DEFAULT_AUTHOR, commit_env, message_bytes
+from loop.git.author import commit_env, message_bytes
 from loop.git.errors import AuthorError
 
 
@@ -11,7 +11,7 @@ from loop.git.errors import AuthorError
     [
         ("A Person <a@example.org>", "A Person", "a@example.org"),
         ("  J\u00fcrgen  <j@x> ", "J\u00fcrgen", "j@x"),
-        (DEFAULT_AUTHOR, "factory", "factory@localhost"),
+        ("factory <factory@localhost>", "factory", "factory@localhost"),
     ],
 )
 def test_a_name_with_a_mail_address_is_an_author(text: str, name: str, mail: str) -> None:

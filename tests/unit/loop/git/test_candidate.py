@@ -8,7 +8,7 @@ import pytest
 from loop.git.candidate import build_candidate
 from loop.git.errors import AuthorError, EmptyChangeError, NestedRepoError, PatchIntegrityError
 from support.gitkit import AUTHOR, WHEN, Captured, capture, make_repo
-from support.gitworld import World
+from support.gitworld import World, ref_of
 
 
 def sha256(data: bytes) -> str:
@@ -34,7 +34,7 @@ def test_case_01_new_files_arrive_whole(world: World) -> None:
     assert modes["run.sh"] == modes["src/tool.sh"] == "100755"
     assert modes["link"] == "120000"
     assert world.store.read_blob(candidate.commit, "nul.bin") == b"a\0b\0\xff"
-    assert world.store.read_ref("refs/factory/t/1") == candidate.commit
+    assert ref_of(world.store, "refs/factory/t/1") == candidate.commit
 
 
 def test_case_01_a_mode_alone_is_a_change(world: World) -> None:
@@ -84,7 +84,7 @@ def test_a_later_round_goes_on_its_start_and_stays_one_commit(world: World) -> N
 
     assert world.store.commit_text(second.commit).parents == (world.base,)
     assert {"src/b.py", "src/c.py"} <= set(world.store.paths(second.commit))
-    assert world.store.read_ref("refs/factory/t/1") == first.commit
+    assert ref_of(world.store, "refs/factory/t/1") == first.commit
 
 
 def test_a_round_that_undoes_everything_is_empty_against_the_base(world: World) -> None:
@@ -127,7 +127,7 @@ def test_a_diff_that_does_not_prove_itself_is_refused(world: World, fault: str) 
             ref="refs/factory/t/1",
             length_bytes=1 if fault == "length" else len(diff),
         )
-    assert world.store.read_ref("refs/factory/t/1") is None
+    assert ref_of(world.store, "refs/factory/t/1") is None
 
 
 @pytest.mark.parametrize("path", ["../outside", ".git/hooks/post-checkout", "/etc/cron.d/x", "a/.GIT/config"])

@@ -1,7 +1,7 @@
 import pytest
 
 from loop.git.cleanup import forget_task
-from support.gitworld import World
+from support.gitworld import World, ref_of
 
 
 def test_every_ref_of_the_task_is_gone_and_no_other(world: World) -> None:
@@ -40,4 +40,4 @@ def test_what_is_no_task_id_removes_nothing(world: World) -> None:
     for task_id in ("", "..", "a/b", "*"):
         with pytest.raises(ValueError, match="task id"):
             forget_task(world.store, task_id)
-    assert world.store.read_ref("refs/factory/t-1/1") == world.base
+    assert ref_of(world.store, "refs/factory/t-1/1") == world.base

@@ -17,7 +17,7 @@ from loop.git.errors import (
 )
 from loop.git.tips import Tips
 from support.gitkit import TASK, make_repo
-from support.gitworld import World, store_of
+from support.gitworld import World, ref_of, store_of
 
 
 def test_the_store_is_private_and_opens_again(world: World) -> None:
@@ -85,8 +85,8 @@ def test_both_tips_are_fetched_and_the_checkout_stays_as_it_is(world: World) -> 
     tip = make_remote_commit(world)
     tips = world.store.fetch_tips("main", "origin")
     assert tips == Tips("main", world.base, tip)
-    assert world.store.read_ref("refs/base/local") == world.base
-    assert world.store.read_ref("refs/base/remote") == tip
+    assert ref_of(world.store, "refs/base/local") == world.base
+    assert ref_of(world.store, "refs/base/remote") == tip
     assert sorted(world.person.root.rglob("*")) == before
 
 
@@ -194,8 +194,8 @@ def test_refs_are_set_and_forgotten_by_whole_parts(world: World) -> None:
     for name in ("t-1/1", "t-1/2", "t-10/1"):
         world.store.set_ref(f"refs/factory/{name}", world.base)
     assert world.store.delete_refs("refs/factory/t-1/") == 2
-    assert world.store.read_ref("refs/factory/t-1/1") is None
-    assert world.store.read_ref("refs/factory/t-10/1") == world.base
+    assert ref_of(world.store, "refs/factory/t-1/1") is None
+    assert ref_of(world.store, "refs/factory/t-10/1") == world.base
     assert world.store.delete_refs("refs/factory/t-1/") == 0
 
 

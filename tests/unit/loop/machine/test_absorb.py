@@ -82,7 +82,7 @@ def test_a_new_candidate_voids_what_was_checked_approved_and_gated():
         (Outcome.PATHS_OUT_OF_SCOPE, True),
         (Outcome.PATHS_PROTECTED, True),
         (Outcome.TESTS_LOOSENED, True),
-        (Outcome.SECRET_DETECTED, False),
+        (Outcome.SECRET_DETECTED, True),
         (Outcome.SUBMODULE_TOUCHED, False),
         (Outcome.FILTER_UNSUPPORTED, False),
         (Outcome.REPOSITORY_NESTED, False),
@@ -90,7 +90,7 @@ def test_a_new_candidate_voids_what_was_checked_approved_and_gated():
         (Outcome.NOTHING_CHANGED, False),
     ],
 )
-def test_a_diff_is_kept_where_an_edit_can_allow_it(outcome, is_kept):
+def test_a_diff_is_kept_where_a_person_may_let_it_pass(outcome, is_kept):
     state = taken().model_copy(update={"attempt": at(EffectKind.COMMIT_CANDIDATE).attempt})
     after = absorb(state, outcome, CandidateFacts(key="k", details=("x",)))
     assert (after.pending is not None) is is_kept
