@@ -110,7 +110,8 @@ def _plain(text: str) -> str:
 def _commands(state: TaskState, stop: Stop, places: Places) -> list[str]:
     asked = state.parked or stop
     row = STOPS[asked.reason]
-    lines = [f"  {places.command} --ruling {shlex.quote(_plain(choice))}" for choice in asked.choices]
+    rulings = (*row.choices, *asked.choices)
+    lines = [f"  {places.command} --ruling {shlex.quote(_plain(choice))}" for choice in rulings]
     if asked.reason is StopReason.READY_TO_MERGE:
         lines.append(f"  {places.command} --auto-merge")
     if row.rerun is not None and state.parked is None:

@@ -20,9 +20,11 @@ from loop.problems import Problem, Problems, show, suggest
 from loop.toml_lines import TomlLines, locate
 
 FILE_NAME = "factory.toml"
+INSTRUCTION_FILES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", ".claude/", ".opencode/", ".codex/", ".agents/")
+"""What agent programs take orders from."""
 PROTECTED = (
     *(".github/", ".forgejo/", ".gitlab-ci.yml", ".ci/", "factory.toml", "tasks/", ".gitattributes"),
-    *(".gitmodules", "CLAUDE.md", "AGENTS.md", "GEMINI.md", ".claude/", ".opencode/", ".codex/", ".agents/"),
+    *(".gitmodules", *INSTRUCTION_FILES),
 )
 SETUP_TIMEOUT_S = 1800
 _CHECK_LISTS = ("fast", "gate")

@@ -89,6 +89,8 @@ def _run(
             sleep=world.sleep,
             timeout_s=timeout_s,
         )
+        going = continue_task(session, request, state, created_utc)
+        state, entries = going.state, going.entries
         if request.dry_run:
             return preview(session, state, places)
         if request.restart:

@@ -1,4 +1,4 @@
-"""A commit with some paths as another commit has them: the base's tests on a candidate.
+"""A commit with some paths as another commit has them, such as the base's tests on a candidate.
 
 Limits: works on an index of ours; the commit is on no branch.
 """
@@ -29,5 +29,5 @@ def restore_paths(store: Store, commit: str, *, source: str, paths: Sequence[str
     with open_index(store, commit) as index:
         index.git(["update-index", "-z", "--index-info"], stdin=b"".join(lines))
         tree = index.write_tree()
-    signature = Signature("Restore the base's tests", "factory loop <factory@localhost>", EPOCH)
+    signature = Signature("Restore files of the base", "factory loop <factory@localhost>", EPOCH)
     return commit_tree(store, tree=tree, parent=source, signature=signature, ref=ref)

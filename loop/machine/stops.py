@@ -26,6 +26,8 @@ class StopRow:
     """Where such a grant leads; `STOPPED` means where it stood."""
     allow: bool = False
     """Whether `--allow GLOB` lets the same diff be judged again."""
+    choices: tuple[str, ...] = ()
+    """Rulings that would do, offered as they stand; a person may write another."""
 
 
 _AGAIN = Stage.STOPPED
@@ -54,11 +56,13 @@ STOPS: dict[StopReason, StopRow] = {
     _R.OUT_OF_SCOPE: StopRow(
         "You: --allow the paths (or widen `files:`) if they belong to it, or rule that they be left alone.",
         ruling=_S.IMPLEMENT,
+        choices=("Leave the named paths as they are on the base.",),
         allow=True,
     ),
     _R.PROTECTED_PATH: StopRow(
         "You: --allow the paths (or add them to `allow:`) if they may change, or rule that they stay.",
         ruling=_S.IMPLEMENT,
+        choices=("Leave the named paths as they are on the base.",),
         allow=True,
     ),
     _R.NESTED_REPO: StopRow(
@@ -110,6 +114,7 @@ STOPS: dict[StopReason, StopRow] = {
     _R.MERGE_CONFLICT: StopRow(
         "You: main and the task change the same lines; a ruling has the change made again on the new main.",
         ruling=_S.READY,
+        choices=("Make the change again on what is there now.",),
         edit=_S.READY,
     ),
     _R.MAIN_MOVING: StopRow(
@@ -178,11 +183,13 @@ STOPS: dict[StopReason, StopRow] = {
         "You: the diff deletes or skips the named tests; rule that they stay, or allow it in the task "
         "(allow_weaker_tests).",
         ruling=_S.IMPLEMENT,
+        choices=("Put the named tests back as they were and make them pass.",),
     ),
     _R.SECRET_FOUND: StopRow(
         "You: an added line looks like a secret, see path and line; nothing was committed. "
         "Revoke it if it is real, and rule what the coder should do instead; --allow it if it is none.",
         ruling=_S.IMPLEMENT,
+        choices=("Take the value out; read it from the environment.",),
         edit=_S.IMPLEMENT,
         allow=True,
     ),

@@ -28,6 +28,8 @@ class SizedPath:
     path: str
     """From the root of the repository; a lone surrogate stands for a byte that is no UTF-8."""
     size_bytes: int
+    is_withheld: bool = False
+    """Whether the reviewer's tree has the base's version: an instruction file for agents."""
 
 
 @dataclass(frozen=True, slots=True)

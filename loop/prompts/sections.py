@@ -105,7 +105,13 @@ def fact_lines(facts: Iterable[str]) -> str:
 
 def path_list(paths: Iterable[SizedPath]) -> str:
     """List paths as JSON strings, so that no name can pass for two, each with its size."""
-    return fenced("\n".join(f"{_quoted(entry.path)} {entry.size_bytes} bytes" for entry in paths))
+    withheld = " (an instruction file: your tree has the base's)"
+    return fenced(
+        "\n".join(
+            f"{_quoted(entry.path)} {entry.size_bytes} bytes{withheld if entry.is_withheld else ''}"
+            for entry in paths
+        )
+    )
 
 
 def name_list(names: Iterable[str]) -> str:

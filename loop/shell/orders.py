@@ -25,6 +25,7 @@ from loop.machine.effects import (
 from loop.problems import Problem, Problems
 from loop.shell.comparison import with_base_tests
 from loop.shell.context import Context
+from loop.shell.instructions import with_base_instructions
 from loop.shell.papers import Papers
 from loop.taskfile import Task
 from loop.together import baseline_checks, fast_checks, gate_checks
@@ -115,7 +116,9 @@ def agent_order(
     context: Context, state: TaskState, effect: Implement | Review, papers: Papers, prompt: bytes
 ) -> JobOrder:
     """A coder's or a reviewer's job."""
-    role = Role.CODER if isinstance(effect, Implement) else Role.REVIEWER
+    role, commit = Role.CODER, effect.start
+    if isinstance(effect, Review):
+        role, commit = Role.REVIEWER, with_base_instructions(context, state.task_id, effect)
     config = papers.config
     lines: Mapping[Role, str | None] = {
         Role.CODER: config.agent.command.coder,
@@ -134,8 +137,8 @@ def agent_order(
         identity=identity_of(state, effect.key),
         role=role,
         image=effect.image,
-        commit=effect.start,
-        pack=_pack(context, effect.start),
+        commit=commit,
+        pack=_pack(context, commit),
         folder=_folder(context, state),
         limits=_limits(config, effect.deadline_ms),
         always=config.always,

@@ -3,6 +3,8 @@
 Limits: reads job folders and the store, writes nothing.
 """
 
+from collections.abc import Sequence
+
 from instrument.schema.state import CheckFailure, Finding, TaskState
 from instrument.schema.vocabulary import Role
 from loop.allowances import split_allowed
@@ -14,6 +16,7 @@ from loop.machine.resume import open_findings
 from loop.prompts.compose import coder_prompt, reviewer_prompt
 from loop.prompts.materials import CoderMaterials, FailedCheck, ReviewerMaterials, SizedPath
 from loop.shell.context import Context
+from loop.shell.instructions import instruction_files
 from loop.shell.papers import Papers, task_difference
 from loop.together import baseline_checks
 
@@ -55,7 +58,7 @@ def tell_reviewer(context: Context, state: TaskState, effect: Review, papers: Pa
         token=effect.token,
         checks=state.checked,
         diff=diff.text,
-        paths=tuple(SizedPath(change.path, change.size_bytes) for change in changed),
+        paths=_sized(changed),
         left_out=tuple(change.path for change in diff.left_out),
         rulings=state.rulings,
         closed=tuple(finding for finding in state.findings if finding.closed),
@@ -74,6 +77,11 @@ def tell_reviewer(context: Context, state: TaskState, effect: Review, papers: Pa
         papers.templates.get(Role.REVIEWER),
         name=papers.config.prompts.reviewer or "reviewer.md.j2",
     )
+
+
+def _sized(changed: Sequence[ChangedPath]) -> tuple[SizedPath, ...]:
+    withheld = instruction_files(changed)
+    return tuple(SizedPath(each.path, each.size_bytes, each.path in withheld) for each in changed)
 
 
 def _conflict(context: Context, state: TaskState) -> str:

@@ -28,6 +28,8 @@ DIFF = (
     *("--no-textconv", "--no-renames", "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short", "-U3"),
 )
 TOKEN = re.compile(r"verdict ([0-9a-f]{16})")
+WITHHELD = re.compile(r'^"(.+)" [0-9]+ bytes \(an instruction file', re.MULTILINE)
+"""Changed, but not in the reviewer's tree."""
 ABSENT, CREATED, RUNNING, EXITED = "absent", "created", "running", "exited"
 
 Review = Callable[[str, Sequence[str]], str]
@@ -218,6 +220,11 @@ class FakeJobs:
             shutil.copyfile(order.pack, target)
             self._git.git("index-pack", str(target))
 
+    def laid(self, order: JobOrder) -> dict[str, bytes]:
+        """The tree that a job got, path to content; only once it has been at work."""
+        paths = self._git.ask("ls-tree", "-r", "--name-only", order.commit).splitlines()
+        return {path: self._git.git("show", f"{order.commit}:{path}") for path in paths}
+
     def _played(self, order: JobOrder, out: Path) -> JobEnd:
         key = order.identity.key
         turn = self.script.turn(order, self._tries(order))
@@ -279,7 +286,8 @@ class FakeJobs:
         found = TOKEN.search(order.agent.prompt.decode())
         assert found, "the prompt names no token"
         paths = self._git.ask("diff-tree", "-r", "--name-only", f"{order.commit}^", order.commit)
-        return review(found[1], paths.splitlines())
+        told = WITHHELD.findall(order.agent.prompt.decode())
+        return review(found[1], [*paths.splitlines(), *told])
 
     def _ran_commands(self, order: JobOrder, out: Path) -> JobEnd:
         content = self._git.git("show", f"{order.commit}:{self.script.looked_at}")

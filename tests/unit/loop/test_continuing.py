@@ -163,3 +163,15 @@ def test_a_main_that_moved_under_a_task_that_is_ready_is_gated_again_without_a_m
     assert (landing.onto, desk.state.landing.onto) == (desk.person.head(), tip)
     assert desk.state.gated == desk.state.landing.commit != landing.commit
     assert (desk.state.spend.microusd, desk.state.counters.review_rounds) == (cost.microusd, 1)
+
+
+def test_what_is_allowed_and_granted_at_the_first_run_holds_and_a_ruling_answers_nothing(desk: Desk):
+    with pytest.raises(UsageError, match="is not stopped, so nothing is asked"):
+        desk.run(rulings=("go on",))
+    desk.script.coder = [Turn({WORKED_ON: b"good\n", "docs/x.md": b"x\n"})]
+    assert desk.ends(allow=("docs/**",), grants=(("review", 9),)) == "ready_to_merge"
+    assert (desk.state.allowed, desk.state.grants.review) == (("docs/**",), 9)
+    assert [event.kind for event in desk.events if event.kind in ("allowed", "granted")] == [
+        "granted",
+        "allowed",
+    ]

@@ -80,7 +80,7 @@ def test_a_task_lands_through_six_stops_by_what_its_briefs_offer(hard_desk: Desk
     ending = at_stop(desk.run(), "Which name shall it have?")
     ending = at_stop(type_it(desk, ending, "Rename it"), "unit: exit code 1", "--grant check=3")
     ending = at_stop(type_it(desk, ending, "--grant check="), f"{WORKED_ON}:1 ")
-    ending = at_stop(type_it(desk, ending, "--ruling", "Read the key from the environment."), PROTECTED)
+    ending = at_stop(type_it(desk, ending, "Take the value out"), PROTECTED)
     ending = at_stop(type_it(desk, ending, f"--allow {PROTECTED}"), "F1", "the name lies")
     ending = at_stop(type_it(desk, ending, "--ruling", "F1=The name stays."), "--auto-merge")
     ending = type_it(desk, ending, "--auto-merge")
@@ -103,7 +103,7 @@ def assert_told_once(desk: Desk) -> None:
     first, second, third, fourth = desk.prompts("coder")
     counts = [prompt.count(ASKED[1]) for prompt in (first, second, third, fourth)]
     assert counts == [0, 1, 1, 1]
-    assert [p.count("Read the key from the environment.") for p in (third, fourth)] == [0, 1]
+    assert [p.count("Take the value out; read it") for p in (third, fourth)] == [0, 1]
     asked, again = desk.prompts("reviewer")
     assert [p.count("The name stays.") for p in (asked, again)] == [0, 1]
     assert "the name lies" in again.partition("# Closed points")[2]
