@@ -1,6 +1,6 @@
 """What a request's body asks for: model, ceiling on output, and how much input at most.
 
-Pure: no I/O.
+Pure: no I/O. A protocol's own module reads the body.
 """
 
 import math
@@ -11,13 +11,12 @@ import orjson
 
 from instrument.schema.usage import Usage
 
-COUNT_TOKENS = "/v1/messages/count_tokens"
 BYTES_PER_TOKEN = 2
 """Text runs at three to four bytes a token; two keeps an estimate above what is billed."""
 
 
 class BadAskError(Exception):
-    """The body is no Messages request; the text is one sentence for the agent."""
+    """The body is no request of the protocol; the text is one sentence for the agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +26,14 @@ class Ask:
     model: str
     max_tokens: int
     is_stream: bool
-    is_counting: bool
-    """A token count: the provider charges nothing for it (its docs, read 2026-11-30)."""
-    input_estimate_tokens: int
-    has_hour_cache: bool
-
-    @property
-    def input_usage(self) -> Usage:
-        """The input at most, as the dearest bucket that this request can fill."""
-        if self.is_counting:
-            return Usage()
-        if self.has_hour_cache:
-            return Usage(cache_write_1h_tokens=self.input_estimate_tokens)
-        return Usage(cache_write_5m_tokens=self.input_estimate_tokens)
+    """Whether whatever is written is seen as it is written."""
+    input_usage: Usage
+    """The input at most, as the dearest bucket that this request can fill."""
+    is_counting: bool = False
+    """A token count: the provider charges nothing for it (Anthropic's docs, read 2026-11-30)."""
+    altered_body: bytes | None = None
+    """Sent instead of what came, where the answer would else hold no usage: the chunk that then holds it
+    is kept from the client."""
 
     @property
     def most_usage(self) -> Usage:
@@ -47,26 +41,27 @@ class Ask:
         return self.input_usage + Usage(output_tokens=0 if self.is_counting else self.max_tokens)
 
 
-def read_ask(path: str, body: bytes) -> Ask:
-    """Read a request's body.
+def load_request(body: bytes, api: str) -> tuple[dict[str, Any], str]:
+    """The body's JSON object and the model that it names.
 
     Raises:
-        BadAskError: No JSON object, or one without a model's name.
+        BadAskError: No JSON object, or one without a model's name; it says to send a request of `api`.
     """
     try:
         value: Any = orjson.loads(body)
     except orjson.JSONDecodeError:
-        raise BadAskError("The request's body is not JSON: send a Messages API request.") from None
+        raise BadAskError(f"The request's body is not JSON: send a {api} request.") from None
     model = value.get("model") if isinstance(value, dict) else None
     if not isinstance(model, str) or not model:
-        raise BadAskError("The request's body names no model: send a Messages API request.")
-    ceiling = value.get("max_tokens")
-    return Ask(
-        model=model,
-        max_tokens=ceiling if type(ceiling) is int and ceiling > 0 else 0,
-        is_stream=value.get("stream") is True,
-        is_counting=path == COUNT_TOKENS,
-        input_estimate_tokens=math.ceil(len(body) / BYTES_PER_TOKEN),
-        # A text that merely holds these bytes makes the estimate too high, never too low.
-        has_hour_cache=b'"1h"' in body,
-    )
+        raise BadAskError(f"The request's body names no model: send a {api} request.")
+    return value, model
+
+
+def read_count(value: object) -> int | None:
+    """A count of one or more; none where it is anything else."""
+    return value if type(value) is int and value > 0 else None
+
+
+def estimate_tokens(body: bytes) -> int:
+    """The tokens of a text of this length at most."""
+    return math.ceil(len(body) / BYTES_PER_TOKEN)

@@ -4,12 +4,15 @@ Limits: knows nothing of money; a request goes to the desk whole, an answer come
 """
 
 import asyncio
+from collections.abc import Coroutine
 from http import HTTPStatus
 
 from proxy import refusals
+from proxy.egress import EgressDeniedError
 from proxy.inbound import Request, RequestReader
 from proxy.refusals import Refusal
 from proxy.relay import House, Relay
+from proxy.tunnel import Tunnel
 
 MAX_EARLY_BYTES = 1024 * 1024
 REQUEST_TIMEOUT_S = 60.0
@@ -29,17 +32,18 @@ class ClientConnection(asyncio.Protocol):
         self._house = house
         self._request_timeout_s = request_timeout_s
         self._connections = connections
-        self._reader = RequestReader(lambda: self.write(b"HTTP/1.1 100 Continue\r\n\r\n"))
+        self._reader = RequestReader(house.wire, lambda: self.write(b"HTTP/1.1 100 Continue\r\n\r\n"))
         self._transport: asyncio.Transport | None = None
         self._early = bytearray()
         self._relay: Relay | None = None
+        self._tunnel: Tunnel | None = None
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._is_closing = False
 
     @property
     def task(self) -> asyncio.Task[None] | None:
-        """The running call; none between calls."""
+        """The running call, or a tunnel's making; none between calls."""
         return self._task
 
     # asyncio's callbacks
@@ -54,6 +58,9 @@ class ClientConnection(asyncio.Protocol):
         """Read requests, unless a call is running: then only keep, so that a leaving client is noticed."""
         if self._is_closing:
             return
+        if self._tunnel is not None:
+            self._tunnel.send(data)
+            return
         if self._task is None:
             self._read(data)
             self._proceed()
@@ -63,8 +70,11 @@ class ClientConnection(asyncio.Protocol):
             self.cut()
 
     def eof_received(self) -> bool:
-        """The client has left, or will send no more: both end what runs for it."""
-        return False
+        """The client has left, or will send no more: both end what runs for it, but for a tunnel."""
+        if self._tunnel is None:
+            return False
+        self._tunnel.end()
+        return True
 
     def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         """The client has left: its call is cancelled, which drops the upstream and books it."""
@@ -73,18 +83,22 @@ class ClientConnection(asyncio.Protocol):
         self._set_timer(None)
         if self._task is not None:
             self._task.cancel()
+        if self._tunnel is not None:
+            self._tunnel.cut()
 
     def pause_writing(self) -> None:
         """The client reads slowly."""
-        if self._relay is not None:
-            self._relay.pause()
+        for ahead in (self._relay, self._tunnel):
+            if ahead is not None:
+                ahead.pause()
 
     def resume_writing(self) -> None:
         """The client reads again."""
-        if self._relay is not None:
-            self._relay.resume()
+        for ahead in (self._relay, self._tunnel):
+            if ahead is not None:
+                ahead.resume()
 
-    # what a relay calls
+    # what a relay or a tunnel calls
 
     def write(self, data: bytes) -> None:
         """Send bytes on at once."""
@@ -97,6 +111,18 @@ class ClientConnection(asyncio.Protocol):
         self._is_closing = True
         if self._transport is not None:
             self._transport.close()
+
+    def pause_reading(self) -> None:
+        """Take nothing more for now: the host of a tunnel is slow."""
+        if not self._is_gone():
+            assert self._transport is not None
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Take bytes again."""
+        if not self._is_gone():
+            assert self._transport is not None
+            self._transport.resume_reading()
 
     def cut(self) -> None:
         """Drop the connection at once."""
@@ -135,6 +161,9 @@ class ClientConnection(asyncio.Protocol):
         if request.refusal is not None:
             self._refuse(request.refusal, head.method, head.path, is_last=is_last)
             return
+        if head.method == "CONNECT":
+            self._run(self._open_tunnel(head.target))
+            return
         try:
             admitted = self._house.desk.admit(head, request.body)
         except OSError as error:
@@ -144,15 +173,37 @@ class ClientConnection(asyncio.Protocol):
             self._answer(admitted, head.method, is_last=is_last)
             return
         self._relay = Relay(self._house, self, head)
-        self._task = asyncio.get_running_loop().create_task(self._relay.run(admitted, request.body))
+        self._run(self._relay.run(admitted, request.body))
+
+    def _run(self, work: Coroutine[None, None, None]) -> None:
+        """Begin a call or a tunnel's making; nothing else is read until it is over."""
+        self._task = asyncio.get_running_loop().create_task(work)
         self._task.add_done_callback(self._finish)
+
+    async def _open_tunnel(self, target: str) -> None:
+        """Join the client with a host, or refuse; the connection is good for nothing else after it."""
+        egress, tunnel = self._house.egress, Tunnel(self)
+        try:
+            host, port = egress.judge(target)
+            await tunnel.open(await egress.find(host, port), port)
+        except EgressDeniedError as error:
+            self._refuse(refusals.no_way_out(str(error)), "CONNECT", target, is_last=True)
+        except OSError as error:
+            cause = error.strerror or type(error).__name__
+            self._refuse(refusals.unreachable(target, cause), "CONNECT", target, is_last=True)
+        else:
+            self._tunnel = tunnel
+            self.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            tunnel.send(self._reader.rest + bytes(self._early))
+            self._early.clear()
+            tunnel.resume()
 
     def _finish(self, task: asyncio.Task[None]) -> None:
         """A call is over: go on with what came in the meantime."""
         self._task = self._relay = None
         if not task.cancelled() and (error := task.exception()) is not None:
             self._house.fail(error)
-        elif not self._is_closing:
+        elif self._tunnel is None and not self._is_closing:
             early, self._early = bytes(self._early), bytearray()
             if early:
                 self._read(early)
@@ -169,7 +220,7 @@ class ClientConnection(asyncio.Protocol):
 
     def _answer(self, refusal: Refusal, method: str, *, is_last: bool) -> None:
         """Write a refusal; closed at once with bytes unread, the client would see a reset instead."""
-        self.write(refusal.to_bytes(is_last=is_last, is_bodiless=method == "HEAD"))
+        self.write(refusal.to_bytes(self._house.wire, is_last=is_last, is_bodiless=method == "HEAD"))
         if is_last and self._transport is not None and not self._is_gone():
             self._is_closing = True
             self._transport.write_eof()

@@ -6,7 +6,8 @@ Pure: no I/O. The client gets the bytes as they came; only the meter's copy is u
 import zlib
 
 from proxy.headers import ResponseHead
-from proxy.meter import BodyMeter, Meter, Reading, StreamMeter
+from proxy.meter import Meter, Reading
+from proxy.protocols.wire import Wire
 
 _PIECE_BYTES = 1024 * 1024
 _GZIP_OR_ZLIB = zlib.MAX_WBITS | 32
@@ -36,9 +37,8 @@ class UnpackingMeter:
         return self._meter.read()
 
 
-def open_meter(head: ResponseHead) -> Meter:
-    """The meter that fits an answer's head; one that cannot be unpacked will have no usage."""
-    is_stream = (head.get(b"content-type") or b"").strip().lower().startswith(b"text/event-stream")
-    meter: Meter = StreamMeter() if is_stream else BodyMeter()
+def open_meter(wire: Wire, path: str, head: ResponseHead) -> Meter:
+    """The meter that fits an answer to this path; one that cannot be unpacked will have no usage."""
+    meter = wire.open_meter(path, is_stream=head.is_stream)
     encoding = (head.get(b"content-encoding") or b"identity").strip().lower()
     return UnpackingMeter(meter) if encoding in (b"gzip", b"x-gzip", b"deflate") else meter

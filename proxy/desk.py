@@ -11,10 +11,11 @@ from typing import Protocol
 from instrument.schema.ledger import CallEnded, CallStarted, Denied, LedgerOpened
 from proxy import refusals
 from proxy.account import Account
-from proxy.ask import Ask, BadAskError, read_ask
+from proxy.ask import Ask, BadAskError
 from proxy.headers import RequestHead
 from proxy.ledger import Row
 from proxy.prices import PRICE_PACKAGE, Price, UnknownPriceError, find_price
+from proxy.protocols.wire import Wire
 from proxy.refusals import Reason, Refusal
 from proxy.settlement import End, settle
 
@@ -72,8 +73,11 @@ class Call:
 class Desk:
     """Order of calls: `open`, then for each request `admit`, and for each call admitted `book` once."""
 
-    def __init__(self, terms: Terms, records: Records, clock: Clock, mark: Callable[[], None]) -> None:
+    def __init__(
+        self, wire: Wire, terms: Terms, records: Records, clock: Clock, mark: Callable[[], None]
+    ) -> None:
         """`mark` is called once, when the first call is admitted."""
+        self._wire = wire
         self._terms = terms
         self._account = Account(terms.budget_microusd)
         self._records = records
@@ -141,15 +145,19 @@ class Desk:
         if self._unpriced is not None:
             return refusals.without_price(self._unpriced)
         try:
-            ask = read_ask(head.path, body)
-            price = find_price(ask.model)
+            ask = self._wire.read_ask(head.path, body)
+            price = self._price_of(ask.model)
         except BadAskError as error:
             return refusals.malformed(str(error))
         except UnknownPriceError as error:
             return refusals.without_price(str(error))
         if not self._account.has_room():
-            return refusals.out_of_budget(self._account.committed_microusd, self._terms.budget_microusd)
+            return refusals.out_of_budget()
         return ask, price
+
+    def _price_of(self, model: str) -> Price:
+        """The price of one of this provider's models."""
+        return find_price(model, self._wire.PROVIDER)
 
     def book(self, call: Call, end: End, *, first_byte_s: float | None, retry_after_s: int | None) -> None:
         """Settle a call: charge it and write its end.
@@ -158,7 +166,7 @@ class Desk:
             KeyError: It was settled before.
             OSError: The ledger cannot be written.
         """
-        result = settle(call.ask, call.price, call.reserved_microusd, end, find_price)
+        result = settle(call.ask, call.price, call.reserved_microusd, end, self._price_of)
         self._account.settle(call.n, result.cost_microusd)
         if result.has_unknown_price and result.model is not None:
             self._unpriced = str(UnknownPriceError(result.model))

@@ -62,6 +62,11 @@ class ResponseHead:
         """The first value of this header; none where it is absent."""
         return find(self.headers, name)
 
+    @property
+    def is_stream(self) -> bool:
+        """Whether the body is server-sent events."""
+        return (self.get(b"content-type") or b"").strip().lower().startswith(b"text/event-stream")
+
 
 def find(headers: Headers, name: bytes) -> bytes | None:
     """The first value of a header; none where it is absent."""

@@ -12,6 +12,7 @@ import httptools
 
 from proxy import refusals
 from proxy.headers import RequestHead
+from proxy.protocols.wire import Wire
 from proxy.refusals import Refusal, refuse_head
 
 MAX_HEAD_BYTES = 64 * 1024
@@ -30,7 +31,7 @@ class Request:
 class RequestReader:
     """Order of calls: `feed` for each read, then take from `requests`, then look at `fault`."""
 
-    def __init__(self, invite: Callable[[], None]) -> None:
+    def __init__(self, wire: Wire, invite: Callable[[], None]) -> None:
         """`invite` is called where a client waits for leave to send its body."""
         self.requests: deque[Request] = deque()
         """Whole ones, oldest first."""
@@ -40,8 +41,11 @@ class RequestReader:
         """A request has begun and is not whole."""
         self.is_over = False
         """The client asked to leave HTTP: what follows is no request."""
+        self.rest = b""
+        """What came with that request and is none."""
         self.head: RequestHead | None = None
         """Of the request being read; none before it is whole."""
+        self._wire = wire
         self._invite = invite
         self._parser = httptools.HttpRequestParser(self)
         self._reset()
@@ -63,8 +67,9 @@ class RequestReader:
         self.is_midway = True
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
+        except httptools.HttpParserUpgrade as upgrade:
             self.is_over = True
+            self.rest = data[upgrade.args[0] :]
         except httptools.HttpParserError:
             self._give_up(
                 refusals.malformed(
@@ -108,7 +113,7 @@ class RequestReader:
             is_http_10=self._parser.get_http_version() == "1.0",
             is_upgrade=self._parser.should_upgrade(),
         )
-        self._refusal = refuse_head(head)
+        self._refusal = refuse_head(self._wire, head)
         if len(self._url) + sum(len(name) + len(value) for name, value in headers) > MAX_HEAD_BYTES:
             self._give_up(_too_large_head())
         elif (head.get(b"expect") or b"").lower() == b"100-continue":

@@ -15,17 +15,21 @@ from importlib.metadata import version
 from typing import Any
 
 from instrument.schema.usage import Usage
+from instrument.schema.vocabulary import ProviderName
 
-PROVIDER = "anthropic"
 PRICE_PACKAGE = f"genai-prices {version('genai-prices')}"
-_DATE = re.compile(r"-\d{8}\Z")
+_DATE = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2})\Z")
 
 # Where the data has no cache price of its own: reads at the full input price (never too low), writes
-# at 1.25 times it for 5 minutes and 2 times it for 1 hour, as
-# https://platform.claude.com/docs/en/build-with-claude/prompt-caching#pricing has it
-# (through the notes of genai-prices 0.2.3, read 2026-11-30).
-WRITE_5M_FACTOR = Decimal("1.25")
-WRITE_1H_FACTOR = Decimal(2)
+# at a multiple of it for the shorter and the longer life. Anthropic's are those of
+# https://platform.claude.com/docs/en/build-with-claude/prompt-caching#pricing
+# (through the notes of genai-prices 0.2.3, read 2026-11-30). OpenAI charges writes of most models as any
+# other input; 12 hours cost 2.5 times it (https://developers.openai.com/api/docs/models/gpt-6.2-sol, read
+# 2026-11-30).
+WRITE_FACTORS: dict[str, tuple[Decimal, Decimal]] = {
+    ProviderName.ANTHROPIC: (Decimal("1.25"), Decimal(2)),
+    ProviderName.OPENAI: (Decimal(1), Decimal("2.5")),
+}
 
 
 class UnknownPriceError(Exception):
@@ -90,24 +94,50 @@ class Price:
         return int(exact.to_integral_value(rounding=ROUND_CEILING))
 
 
-def find_price(model: str, at_utc: datetime | None = None) -> Price:
+def find_price(model: str, provider: str = ProviderName.ANTHROPIC, at_utc: datetime | None = None) -> Price:
     """The price of a model id: equal to an id in the data or an alias of ours, a date suffix aside.
 
     The library's own match is by prefix and would price `claude-sonnet-4-5-mini` as its big sister.
 
     Args:
         model: The id as asked for, or as an answer names it.
+        provider: Whose model it is: a name of ours, which is the id in the data too.
         at_utc: Selects among dated prices; none: now.
 
     Raises:
         UnknownPriceError: No such id.
     """
-    known, aliases = _models(), load_aliases()
-    for name in (model, _DATE.sub("", model)):
-        entry = known.get(aliases.get(name, name))
-        if entry is not None:
-            return _read_price(entry, at_utc or datetime.now(UTC))
-    raise UnknownPriceError(model)
+    entry = _find_entry(model, provider)
+    if entry is None:
+        raise UnknownPriceError(model)
+    return _read_price(entry, at_utc or datetime.now(UTC), *WRITE_FACTORS[provider])
+
+
+def provider_of_model(model: str) -> ProviderName:
+    """The provider that has this model; Anthropic where none has it."""
+    known = (provider for provider in ProviderName if _find_entry(model, provider) is not None)
+    return next(known, ProviderName.ANTHROPIC)
+
+
+def is_same_model(asked: str, answered: str) -> bool:
+    """Whether two ids name one model: equal, an alias of ours, one of them with a date behind it."""
+    if asked == answered:
+        return True
+    if _DATE.search(asked) and _DATE.search(answered):
+        return False
+    pair = (_DATE.sub("", asked), _DATE.sub("", answered))
+    return pair[0] == pair[1] or any(
+        aliases.get(name) == other
+        for aliases in load_aliases().values()
+        for name, other in (pair, pair[::-1])
+    )
+
+
+def _find_entry(model: str, provider: str) -> Any:  # noqa: ANN401 - the library's own shape
+    """The library's entry of a model; none where there is no such id."""
+    known, aliases = _models()[provider], load_aliases()[provider]
+    names = (aliases.get(name, name) for name in (model, _DATE.sub("", model)))
+    return next((known[name] for name in names if name in known), None)
 
 
 def load_prices() -> None:
@@ -117,22 +147,34 @@ def load_prices() -> None:
 
 
 @cache
-def load_aliases() -> dict[str, str]:
-    """Our aliases: id a provider names, to id in the price data."""
+def load_aliases() -> dict[str, dict[str, str]]:
+    """Our aliases by provider: id the provider names, to id in the price data."""
     table = tomllib.loads(resources.files("proxy").joinpath("aliases.toml").read_text("utf-8"))
-    return {str(name): str(target) for name, target in table["aliases"].items()}
+    return {
+        provider: {str(name): str(target) for name, target in table[provider].items()}
+        for provider in WRITE_FACTORS
+    }
 
 
 @cache
-def _models() -> dict[str, Any]:
-    """The provider's entries by id."""
+def _models() -> dict[str, dict[str, Any]]:
+    """The entries by provider and id."""
     # Imported here, since it takes a tenth of a second: the socket opens first.
     from genai_prices.data import providers  # noqa: PLC0415
 
-    return {model.id: model for provider in providers if provider.id == PROVIDER for model in provider.models}
+    return {
+        provider.id: {model.id: model for model in provider.models}
+        for provider in providers
+        if provider.id in WRITE_FACTORS
+    }
 
 
-def _read_price(entry: Any, at_utc: datetime) -> Price:  # noqa: ANN401 - the library's own shape ends here
+def _read_price(
+    entry: Any,  # noqa: ANN401 - the library's own shape ends here
+    at_utc: datetime,
+    write_5m: Decimal,
+    write_1h: Decimal,
+) -> Price:
     """Turn the library's entry into ours, with the published factors where it has no cache price."""
     prices = entry.get_prices(at_utc)
     base = _read_rate(prices.input_mtok)
@@ -143,8 +185,8 @@ def _read_price(entry: Any, at_utc: datetime) -> Price:  # noqa: ANN401 - the li
         model=entry.id,
         input=base,
         cache_read=_read_rate(prices.cache_read_mtok) or base,
-        cache_write_5m=_read_rate(prices.cache_write_mtok) or base.times(WRITE_5M_FACTOR),
-        cache_write_1h=_read_rate(prices.cache_write_1h_mtok) or base.times(WRITE_1H_FACTOR),
+        cache_write_5m=_read_rate(prices.cache_write_mtok) or base.times(write_5m),
+        cache_write_1h=_read_rate(prices.cache_write_1h_mtok) or base.times(write_1h),
         output=output,
     )
 

@@ -11,8 +11,11 @@ from typing import Protocol
 from proxy import refusals
 from proxy.decode import open_meter
 from proxy.desk import Call, Desk
+from proxy.egress import NOWHERE, Egress
 from proxy.headers import RequestHead, ResponseHead, request_bytes, response_head_bytes
+from proxy.hiding import UsageHider
 from proxy.meter import Meter
+from proxy.protocols.wire import Wire
 from proxy.settlement import End
 from proxy.upstream import Upstream, UpstreamConnection, UpstreamLostError
 
@@ -36,11 +39,14 @@ class Client(Protocol):
 class House:
     """What every connection of a sidecar shares."""
 
+    wire: Wire
     desk: Desk
     upstream: Upstream
     auth: tuple[bytes, bytes] = field(repr=False)
     fail: Callable[[BaseException], None]
     """Called where the ledger cannot be written: nothing may go on without its rows."""
+    egress: Egress = NOWHERE
+    """Where tunnels may lead; by itself nowhere."""
 
 
 class Relay:
@@ -55,6 +61,7 @@ class Relay:
         self._call: Call | None = None
         self._has_left = False
         self._meter: Meter | None = None
+        self._hider: UsageHider | None = None
         self._answer: ResponseHead | None = None
         self._first_byte_s: float | None = None
         self._is_chunked = False
@@ -63,6 +70,8 @@ class Relay:
     async def run(self, call: Call, body: bytes) -> None:
         """Carry the call to its end, whatever it is."""
         self._call = call
+        if call.ask.altered_body is not None:
+            self._hider, body = UsageHider(), call.ask.altered_body
         request = request_bytes(self._request, body, self._house.upstream.address, self._house.auth)
         try:
             await self._exchange(request)
@@ -76,7 +85,7 @@ class Relay:
         """The upstream is lost: say so, or leave an answer that has begun without its end."""
         if self._answer is None:
             refusal = refusals.unreachable(self._house.upstream.address.host, cause)
-            self._client.write(refusal.to_bytes(is_last=self._closes))
+            self._client.write(refusal.to_bytes(self._house.wire, is_last=self._closes))
         if self._answer is not None or self._closes:
             # What has come is still delivered; without its last chunk it cannot pass for whole.
             self._client.close_after()
@@ -109,9 +118,10 @@ class Relay:
         out: list[bytes] = []
         if head is not None:
             out.append(self._open(head))
-        for piece in pieces:
-            if self._meter is not None:
+        if self._meter is not None:
+            for piece in pieces:
                 self._meter.feed(piece)
+        for piece in pieces if self._hider is None else _shown(self._hider, pieces, is_last=is_last):
             out += (b"%x\r\n" % len(piece), piece, b"\r\n") if self._is_chunked else (piece,)
         if is_last:
             # Booked before the client can see the end: whoever then reads the ledger finds it whole.
@@ -126,12 +136,22 @@ class Relay:
         """Begin the answer to the client."""
         self._answer = head
         self._first_byte_s = self._house.desk.now_s()
-        self._meter = open_meter(head)
+        self._meter = open_meter(self._house.wire, self._request.path, head)
+        if self._hider is not None:
+            head = self._open_hidden(head)
         is_measured = head.get(b"content-length") is not None or head.status in _BODILESS
         self._is_chunked = not is_measured and not self._request.is_http_10
         return response_head_bytes(
             head, _reason(head.status), is_chunked=self._is_chunked, is_last=self._closes
         )
+
+    def _open_hidden(self, head: ResponseHead) -> ResponseHead:
+        """The head of an answer that gets shorter on the way; whatever is no plain stream passes as it is."""
+        if not head.is_stream or head.get(b"content-encoding") is not None:
+            self._hider = None
+            return head
+        headers = tuple(pair for pair in head.headers if pair[0] != b"content-length")
+        return ResponseHead(head.status, headers)
 
     def pause(self) -> None:
         """The client is slow: stop reading from the upstream."""
@@ -162,6 +182,14 @@ class Relay:
             )
         except OSError as error:
             self._house.fail(error)
+
+
+def _shown(hider: UsageHider, pieces: list[bytes], *, is_last: bool) -> list[bytes]:
+    """What the client is to see of these pieces; none is empty, for an empty chunk would be the end."""
+    shown = [hider.feed(piece) for piece in pieces]
+    if is_last:
+        shown.append(hider.finish())
+    return [piece for piece in shown if piece]
 
 
 def read_seconds(value: bytes | None) -> int | None:

@@ -8,7 +8,11 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, NonNegativeInt, PositiveFloat, SecretStr, ValidationError, model_validator
 
 from instrument.schema.base import Frozen
+from instrument.schema.vocabulary import ProviderName
 from proxy.address import Address, parse_address
+from proxy.egress import Rule, parse_rule
+from proxy.protocols.table import WIRES
+from proxy.protocols.wire import Wire
 
 
 class SettingsError(Exception):
@@ -22,10 +26,13 @@ class Settings(Frozen):
     marker: Annotated[str, Field(min_length=1)]
     """File made at the first model request admitted; the supervisor waits for it."""
     ledger: Annotated[str, Field(min_length=1)]
+    protocol: ProviderName = ProviderName.ANTHROPIC
+    """What the agent and the provider speak."""
     base_url: str
     """Unused where a story answers."""
     secret: SecretStr
     auth: Literal["api_key", "bearer"]
+    """Which header carries the key, where the protocol leaves a choice."""
     budget_microusd: NonNegativeInt
     deadline_s: PositiveFloat
     """From the sidecar's start, by its own clock; calls are refused after it."""
@@ -33,11 +40,16 @@ class Settings(Frozen):
     """YAML text of the scripted provider's story; none for a real provider."""
     story_role: str
     story_round: int
+    egress: tuple[str, ...] = ()
+    """Hosts that tunnels may lead to: `host`, `host:port` or `*.domain`."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         """Refuse what could not work later, when nobody reads an error any more."""
-        if self.story is None:
+        if any(parse_rule(entry) is None for entry in self.egress):
+            raise ValueError("egress must be a list of host, host:port or *.domain")
+        # Without money no call leaves, so that a set-up's pod needs no key.
+        if self.story is None and self.budget_microusd:
             secret = self.secret.get_secret_value()
             if not secret or not (secret.isascii() and secret.isprintable()) or " " in secret:
                 raise ValueError("secret must be a key of visible ASCII characters")
@@ -52,12 +64,20 @@ class Settings(Frozen):
         """
         return parse_address(self.base_url)
 
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Where tunnels may lead."""
+        return tuple(rule for rule in map(parse_rule, self.egress) if rule is not None)
+
+    @property
+    def wire(self) -> Wire:
+        """The protocol that is spoken."""
+        return WIRES[self.protocol]
+
     def auth_header(self) -> tuple[bytes, bytes]:
         """The header that carries the key."""
         secret = self.secret.get_secret_value().encode("ascii")
-        if self.auth == "bearer":
-            return b"authorization", b"Bearer " + secret
-        return b"x-api-key", secret
+        return self.wire.auth_header(secret, is_bearer=self.auth == "bearer")
 
 
 def load_settings(line: bytes) -> Settings:

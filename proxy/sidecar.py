@@ -17,6 +17,7 @@ from pathlib import Path
 
 from proxy.client import ClientConnection
 from proxy.desk import Clock, Desk, Terms
+from proxy.egress import Egress
 from proxy.ledger import Ledger
 from proxy.listener import ListenerError, listen
 from proxy.prices import load_prices
@@ -59,6 +60,7 @@ async def serve(settings: Settings) -> None:
         ledger = Ledger(Path(settings.ledger))
         stack.callback(ledger.close)
         desk = Desk(
+            settings.wire,
             Terms(settings.budget_microusd, settings.deadline_s),
             ledger,
             Clock(utc=lambda: datetime.now(UTC), monotonic=time.monotonic),
@@ -68,7 +70,8 @@ async def serve(settings: Settings) -> None:
         upstream, auth = await _find_upstream(settings, stack)
         stack.callback(upstream.close)
         connections: set[ClientConnection] = set()
-        house = House(desk, upstream, auth, _fail_with(stop))
+        egress = Egress(settings.rules)
+        house = House(settings.wire, desk, upstream, auth, _fail_with(stop), egress)
         server = await asyncio.get_running_loop().create_unix_server(
             lambda: ClientConnection(house, connections), sock=listen(Path(settings.socket))
         )
@@ -86,7 +89,7 @@ async def _find_upstream(settings: Settings, stack: AsyncExitStack) -> tuple[Ups
     stack.push_async_callback(provider.stop)
     requests = Path(settings.ledger).with_name("requests.jsonl")
     address = await provider.start(settings.story, settings.story_role, settings.story_round, requests)
-    return Upstream(address), (b"x-api-key", b"scripted")
+    return Upstream(address), settings.wire.auth_header(b"scripted", is_bearer=False)
 
 
 async def _end_calls(connections: set[ClientConnection]) -> None:

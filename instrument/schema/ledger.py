@@ -65,7 +65,7 @@ class Denied(Frozen):
 
     kind: Literal["denied"] = "denied"
     at_utc: AwareDatetime
-    reason: Literal["path", "upgrade", "encoding", "budget", "price", "deadline", "malformed"]
+    reason: Literal["path", "upgrade", "encoding", "budget", "price", "deadline", "malformed", "egress"]
     method: str
     path: str
 

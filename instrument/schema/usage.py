@@ -9,7 +9,11 @@ from instrument.schema.base import Frozen
 
 
 class Usage(Frozen):
-    """Tokens by bucket; the five of them never overlap, `reasoning` is a part of `output`."""
+    """Tokens by bucket; the five of them never overlap, `reasoning` is a part of `output`.
+
+    The two lives of a cache write are named after Anthropic's: OpenAI's 30 minutes count as `5m`, its 12
+    hours as `1h`.
+    """
 
     input_tokens: NonNegativeInt = 0
     cache_read_tokens: NonNegativeInt = 0

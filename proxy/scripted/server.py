@@ -15,10 +15,12 @@ from typing import Any
 
 import orjson
 
-from proxy.scripted.answers import Answer, answer_to, count_input_tokens, stream_events, whole_body
+from proxy.scripted import messages
+from proxy.scripted.answers import answer_to, count_input_tokens
+from proxy.scripted.form import Answer, Form
 from proxy.scripted.story import Story, StoryError
+from proxy.scripted.table import FORMS
 
-MESSAGES = "/v1/messages"
 COUNT_TOKENS = "/v1/messages/count_tokens"
 
 
@@ -77,17 +79,20 @@ class Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     server: Server
     _n = 0
+    _form: Form = messages
+    """Of the request being answered; a path of no form gets the errors of the first."""
 
     def do_POST(self) -> None:
-        """Answer a request of the Messages API."""
+        """Answer a request of whichever API its path is."""
         self._n = self.server.script.count()
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
         path = self.path.partition("?")[0]
+        self._form = FORMS.get(path, messages)
         try:
             request: Any = orjson.loads(body)
         except orjson.JSONDecodeError:
             request = None
-        if not isinstance(request, dict) or path not in (MESSAGES, COUNT_TOKENS):
+        if not isinstance(request, dict) or path not in (*FORMS, COUNT_TOKENS):
             self._note(turn=None, is_stream=False)
             self._fail(HTTPStatus.NOT_FOUND, "not_found_error", "The scripted provider has no such path.")
         elif path == COUNT_TOKENS:
@@ -99,6 +104,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Nothing is to be got here."""
         self._n = self.server.script.count()
+        self._form = messages
         self._note(turn=None, is_stream=False)
         self._fail(HTTPStatus.NOT_FOUND, "not_found_error", "The scripted provider has no such path.")
 
@@ -109,7 +115,7 @@ class Handler(BaseHTTPRequestHandler):
         script = self.server.script
         is_stream = request.get("stream") is True
         try:
-            answer = answer_to(script.story, script.role, script.round, request, self._n)
+            answer = answer_to(script.story, script.role, script.round, self._form.read(request), self._n)
         except StoryError as error:
             self._note(turn=None, is_stream=is_stream)
             self._fail(HTTPStatus.BAD_REQUEST, "invalid_request_error", str(error))
@@ -124,14 +130,14 @@ class Handler(BaseHTTPRequestHandler):
         elif is_stream:
             self._stream(answer)
         else:
-            self._send(HTTPStatus.OK, whole_body(answer), cut=turn.cut if turn else None)
+            self._send(HTTPStatus.OK, self._form.whole_body(answer), cut=turn.cut if turn else None)
 
     def _stream(self, answer: Answer) -> None:
         """Send server-sent events, each as a chunk of its own."""
         self._head(HTTPStatus.OK, {"content-type": "text/event-stream; charset=utf-8"})
         pause_s = answer.turn.event_delay_ms / 1000 if answer.turn else 0
         left = answer.turn.cut if answer.turn else None
-        for event in stream_events(answer):
+        for event in self._form.stream_events(answer):
             piece = event if left is None else event[:left]
             if piece:
                 self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
@@ -145,8 +151,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _fail(self, status: int, kind: str, message: str, headers: dict[str, str] | None = None) -> None:
         """Answer in the provider's error shape."""
-        body = {"type": "error", "error": {"type": kind, "message": message}}
-        self._send(status, orjson.dumps(body), headers)
+        self._send(status, self._form.error_body(kind, message), headers)
 
     def _send(
         self, status: int, body: bytes, headers: dict[str, str] | None = None, cut: int | None = None

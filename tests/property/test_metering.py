@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 
 from instrument.schema.usage import Usage
 from proxy.account import Account
-from proxy.ask import read_ask
-from proxy.meter import Reading, StreamMeter
+from proxy.hiding import UsageHider
+from proxy.meter import Reading
 from proxy.prices import find_price
+from proxy.protocols import anthropic, openai
+from proxy.protocols.anthropic import read_ask
+from proxy.protocols.wire import Wire
 from proxy.settlement import End, settle
-from support.proxykit import Proxy, request, sse
+from support.proxykit import CHAT_DONE, Proxy, chunk, request, sse
 
 counts = st.integers(min_value=0, max_value=300_000)
 texts = st.lists(st.text(max_size=40), max_size=6)
@@ -50,8 +53,8 @@ def streams(draw: st.DrawFn) -> tuple[bytes, Usage]:
     )
 
 
-def meter(data: bytes, cuts: list[int]) -> Reading:
-    made = StreamMeter()
+def meter(data: bytes, cuts: list[int], wire: Wire = anthropic, path: str = "/v1/messages") -> Reading:
+    made = wire.open_meter(path, is_stream=True)
     places = sorted({cut % (len(data) + 1) for cut in cuts} | {0, len(data)})
     for start, end in pairwise(places):
         made.feed(data[start:end])
@@ -64,6 +67,71 @@ def test_any_chunking_gives_the_bills_buckets(stream: tuple[bytes, Usage], cuts:
     reading = meter(data, cuts)
     assert reading.usage == usage
     assert reading.is_whole
+
+
+@st.composite
+def openai_streams(draw: st.DrawFn) -> tuple[str, bytes, Usage]:
+    """A whole stream of one of OpenAI's APIs, with its path and the usage that a bill would show."""
+    uncached, read, written, output = (draw(counts) for _ in range(4))
+    details = {"cached_tokens": read, "cache_write_tokens": written}
+    said, total = draw(texts), uncached + read + written
+    if draw(st.booleans()):
+        path = openai.RESPONSES
+        usage: dict[str, object] = {"input_tokens": total, "input_tokens_details": details}
+        events = [sse("response.created", response={"model": "gpt-5", "usage": None})]
+        events += [sse("response.output_text.delta", delta=text) for text in said]
+        response = {"model": "gpt-5", "usage": {**usage, "output_tokens": output}}
+        events.append(sse("response.completed", response=response))
+    else:
+        path = openai.CHAT
+        usage = {"prompt_tokens": total, "prompt_tokens_details": details, "completion_tokens": output}
+        events = [*(chunk({"content": text}) for text in said), chunk(usage=usage), CHAT_DONE]
+    return (
+        path,
+        b"".join(events),
+        Usage(
+            input_tokens=uncached,
+            cache_read_tokens=read,
+            cache_write_5m_tokens=written,
+            output_tokens=output,
+        ),
+    )
+
+
+@given(openai_streams(), st.lists(st.integers(min_value=0, max_value=100_000), max_size=20))
+def test_any_chunking_of_openais_streams_gives_the_bills_buckets(
+    stream: tuple[str, bytes, Usage], cuts: list[int]
+) -> None:
+    path, data, usage = stream
+    reading = meter(data, cuts, openai, path)
+    assert reading.usage == usage
+    assert reading.is_whole
+
+
+@given(
+    openai_streams(),
+    st.integers(min_value=0, max_value=100_000),
+    st.lists(st.integers(min_value=0, max_value=9999), max_size=5),
+)
+def test_any_cut_of_openais_streams_gives_the_bills_buckets_or_a_flag(
+    stream: tuple[str, bytes, Usage], size: int, cuts: list[int]
+) -> None:
+    path, data, usage = stream
+    reading = meter(data[: size % (len(data) + 1)], cuts, openai, path)
+    if reading.has_usage:
+        assert reading.usage == usage.model_copy(update={"output_tokens": reading.usage.output_tokens})
+        assert reading.usage.output_tokens >= usage.output_tokens
+    if reading.is_whole:
+        assert reading.usage == usage
+
+
+@given(st.lists(st.text(max_size=20), max_size=5), st.integers(min_value=1, max_value=60))
+def test_any_chunking_keeps_the_usage_alone_from_the_client(said: list[str], size: int) -> None:
+    before = b"".join(chunk({"content": text}) for text in said)
+    data = before + chunk(usage={"prompt_tokens": 1, "completion_tokens": 1}) + CHAT_DONE
+    hider = UsageHider()
+    passed = b"".join(hider.feed(data[start : start + size]) for start in range(0, len(data), size))
+    assert passed + hider.finish() == before + CHAT_DONE
 
 
 @given(
@@ -86,6 +154,8 @@ def test_any_cut_gives_the_bills_buckets_or_a_flag(
 @given(st.binary(max_size=400), st.lists(st.integers(min_value=0, max_value=400), max_size=5))
 def test_no_bytes_break_the_meter(data: bytes, cuts: list[int]) -> None:
     assert not meter(data, cuts).is_whole
+    for path in openai.PATHS:
+        assert not meter(data, cuts, openai, path).is_whole
 
 
 @given(streams(), st.integers(min_value=0, max_value=100_000))
@@ -155,5 +225,5 @@ def test_through_real_sockets_a_cut_stream_arrives_as_it_was_and_is_settled_once
 
 def test_the_day_of_the_price_is_the_calls() -> None:
     """A fixed point beside the properties: the figures above are charged at these rates."""
-    price = find_price("claude-sonnet-4-5", datetime(2026, 11, 30, tzinfo=UTC))
+    price = find_price("claude-sonnet-4-5", at_utc=datetime(2026, 11, 30, tzinfo=UTC))
     assert price.cost_microusd(Usage(input_tokens=1, output_tokens=1)) == 18

@@ -14,8 +14,11 @@ from instrument.schema.ledger import LedgerSummary
 from proxy.address import Address
 from proxy.client import ClientConnection
 from proxy.desk import Clock, Desk, Terms
+from proxy.egress import NOWHERE
 from proxy.ledger import Ledger
 from proxy.listener import listen
+from proxy.protocols import anthropic
+from proxy.protocols.wire import Wire
 from proxy.relay import House
 from proxy.upstream import Upstream
 
@@ -40,6 +43,42 @@ def message_stream(model: str = MODEL, *, output: int = 15, **usage: Any) -> byt
             sse("message_stop"),
         )
     )
+
+
+def response_stream(model: str = "gpt-5", end: str = "response.completed", **response: Any) -> bytes:
+    """A stream of the Responses API; its usage stands in its last event alone."""
+    details = {"input_tokens_details": {"cached_tokens": 8000}}
+    usage = {"input_tokens": 10000, **details, "output_tokens": 100}
+    return b"".join(
+        (
+            sse("response.created", response={"model": model, "status": "in_progress", "usage": None}),
+            sse("response.output_item.added", output_index=0, item={"type": "message", "content": []}),
+            sse("response.output_text.delta", output_index=0, delta="hello"),
+            sse("response.output_item.done", output_index=0, item={"type": "message", "content": []}),
+            sse(end, response={"model": model, "error": None, "usage": usage, **response}),
+        )
+    )
+
+
+def chunk(*deltas: Any, **fields: Any) -> bytes:
+    """One chunk of a Chat Completions stream, with a choice a delta."""
+    choices = [{"index": 0, "delta": delta} for delta in deltas]
+    body = {"object": "chat.completion.chunk", "model": "gpt-5", "choices": choices, "usage": None, **fields}
+    return b"data: %b\n\n" % orjson.dumps(body)
+
+
+CHAT_USAGE = {
+    "prompt_tokens": 10000,
+    "prompt_tokens_details": {"cached_tokens": 8000},
+    "completion_tokens": 100,
+}
+CHAT_DONE = b"data: [DONE]\n\n"
+
+
+def chat_stream(*, has_usage: bool = True) -> bytes:
+    """A stream of the Chat Completions API, as it comes with and without `include_usage`."""
+    said = chunk({"role": "assistant"}) + chunk({"content": "hello"})
+    return said + (chunk(usage=CHAT_USAGE) if has_usage else b"") + CHAT_DONE
 
 
 def chunked(body: bytes, size: int = 37) -> bytes:
@@ -120,6 +159,8 @@ class Proxy:
         self.folder = folder
         self.socket = folder / "proxy.sock"
         self.ledger_path = folder / "ledger.jsonl"
+        self.wire: Wire = anthropic
+        self.egress = NOWHERE
         self.provider = Provider()
         self.connections: set[ClientConnection] = set()
         self.failures: list[BaseException] = []
@@ -142,10 +183,17 @@ class Proxy:
             tcp.close()
         ledger = Ledger(self.ledger_path)
         clock = Clock(utc=lambda: datetime(2026, 11, 30, tzinfo=UTC), monotonic=lambda: self.now_s)
-        desk = Desk(Terms(self.budget_microusd, self.deadline_s), ledger, clock, self.mark)
+        desk = Desk(self.wire, Terms(self.budget_microusd, self.deadline_s), ledger, clock, self.mark)
         desk.open()
         upstream = Upstream(Address("127.0.0.1", self.provider.port, is_tls=False, prefix=b""))
-        house = House(desk, upstream, (b"x-api-key", b"real-key"), self.failures.append)
+        house = House(
+            self.wire,
+            desk,
+            upstream,
+            self.wire.auth_header(b"real-key", is_bearer=False),
+            self.failures.append,
+            self.egress,
+        )
         loop = asyncio.get_running_loop()
         server = await loop.create_unix_server(
             lambda: ClientConnection(house, self.connections, self.request_timeout_s),

@@ -1,34 +1,32 @@
-"""What a request's body asks for."""
+"""What all requests have in common."""
 
 import pytest
 
 from instrument.schema.usage import Usage
-from proxy.ask import BadAskError, read_ask
-
-BODY = b'{"model":"m","max_tokens":50,"stream":true}'
+from proxy.ask import Ask, BadAskError, estimate_tokens, load_request, read_count
 
 
-def test_the_facts_that_money_depends_on() -> None:
-    ask = read_ask("/v1/messages", BODY)
-    assert (ask.model, ask.max_tokens, ask.is_stream, ask.is_counting) == ("m", 50, True, False)
-    assert ask.most_usage == Usage(cache_write_5m_tokens=22, output_tokens=50)
-
-
-def test_a_request_for_the_hour_cache_reserves_its_price() -> None:
-    body = b'{"model":"m","system":[{"cache_control":{"type":"ephemeral","ttl":"1h"}}]}'
-    assert read_ask("/v1/messages", body).input_usage.cache_write_1h_tokens == len(body) // 2
-
-
-def test_counting_tokens_reserves_nothing() -> None:
-    assert read_ask("/v1/messages/count_tokens", BODY).most_usage == Usage()
+def test_the_model_is_found() -> None:
+    assert load_request(b'{"model":"m","n":1}', "X API") == ({"model": "m", "n": 1}, "m")
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"{}", b'{"model":5}', b'{"model":""}', b"\xff\xfe"])
 def test_a_body_without_a_model_is_one_sentence(body: bytes) -> None:
-    with pytest.raises(BadAskError, match="send a Messages API request"):
-        read_ask("/v1/messages", body)
+    with pytest.raises(BadAskError, match="send a X API request"):
+        load_request(body, "X API")
 
 
-@pytest.mark.parametrize("value", [b"true", b"-5", b'"9"', b"null", b"1.5"])
-def test_a_ceiling_that_is_no_count_is_none(value: bytes) -> None:
-    assert read_ask("/v1/messages", b'{"model":"m","max_tokens":' + value + b"}").max_tokens == 0
+@pytest.mark.parametrize(
+    ("value", "count"), [(1, 1), (50, 50), (0, None), (-5, None), (True, None), ("9", None), (1.5, None)]
+)
+def test_a_count_is_one_or_more(value: object, count: int | None) -> None:
+    assert read_count(value) == count
+
+
+def test_half_a_token_counts_whole() -> None:
+    assert estimate_tokens(b"123") == 2
+
+
+def test_the_most_is_input_and_ceiling_together() -> None:
+    ask = Ask("m", 50, is_stream=True, input_usage=Usage(input_tokens=7))
+    assert ask.most_usage == Usage(input_tokens=7, output_tokens=50)

@@ -32,7 +32,6 @@ def error_of(body: bytes) -> dict[str, Any]:
         b"POST /v1/messages/ HTTP/1.1",
         b"POST /v1/messages/../models HTTP/1.1",
         b"POST http://localhost/v1/messages HTTP/1.1",
-        b"CONNECT example.com:443 HTTP/1.1",
     ],
 )
 def test_anything_else_is_404_with_a_row(proxy: Proxy, line: bytes) -> None:

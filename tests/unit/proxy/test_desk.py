@@ -12,6 +12,7 @@ from proxy.desk import MAX_DENIED_ROWS, Call, Clock, Desk, Terms
 from proxy.headers import RequestHead
 from proxy.ledger import Row
 from proxy.meter import Reading
+from proxy.protocols import anthropic
 from proxy.refusals import Refusal
 from proxy.settlement import End
 
@@ -47,7 +48,7 @@ class Office:
         self.now_s = 0.0
         self.marks = 0
         clock = Clock(utc=lambda: datetime(2026, 11, 30, tzinfo=UTC), monotonic=lambda: self.now_s)
-        self.desk = Desk(Terms(budget_microusd, deadline_s), self.records, clock, self._mark)
+        self.desk = Desk(anthropic, Terms(budget_microusd, deadline_s), self.records, clock, self._mark)
 
     def _mark(self) -> None:
         self.marks += 1
@@ -74,7 +75,7 @@ class Office:
 
 
 def answer_of(refusal: Refusal) -> tuple[bytes, dict[str, str]]:
-    head, _, body = refusal.to_bytes(is_last=False).partition(b"\r\n\r\n")
+    head, _, body = refusal.to_bytes(anthropic, is_last=False).partition(b"\r\n\r\n")
     return head, orjson.loads(body)["error"]
 
 

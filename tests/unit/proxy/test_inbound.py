@@ -3,12 +3,13 @@
 import pytest
 
 from proxy.inbound import RequestReader
+from proxy.protocols import anthropic
 
 POST = b"POST /v1/messages?beta=true HTTP/1.1\r\nHost: x\r\nX-A: 1\r\nContent-Length: 5\r\n\r\nhello"
 
 
 def reader_of(data: bytes, size: int) -> RequestReader:
-    reader = RequestReader(lambda: None)
+    reader = RequestReader(anthropic, lambda: None)
     for start in range(0, len(data), size):
         reader.feed(data[start : start + size])
     return reader
@@ -28,7 +29,7 @@ def test_every_chunking_gives_the_same_requests() -> None:
 
 def test_a_request_in_the_middle_shows() -> None:
     assert reader_of(POST[:-1], 10).is_midway
-    assert not RequestReader(lambda: None).is_midway
+    assert not RequestReader(anthropic, lambda: None).is_midway
 
 
 def test_nothing_is_kept_of_a_refused_body() -> None:
@@ -47,7 +48,7 @@ def test_after_a_fault_nothing_is_read() -> None:
 @pytest.mark.parametrize(("path", "invited"), [(b"/v1/messages", 1), (b"/other", 0)])
 def test_only_what_may_be_forwarded_is_invited(path: bytes, invited: int) -> None:
     invitations: list[int] = []
-    reader = RequestReader(lambda: invitations.append(1))
+    reader = RequestReader(anthropic, lambda: invitations.append(1))
     reader.feed(b"POST %b HTTP/1.1\r\nhost: x\r\nexpect: 100-Continue\r\ncontent-length: 5\r\n\r\n" % path)
     assert len(invitations) == invited
     assert (reader.fault is None) is bool(invited)

@@ -1,149 +1,114 @@
-"""Tokens out of answers, streamed and whole."""
+"""What all meters have in common."""
 
-import orjson
+from typing import Any
+
 import pytest
 
 from instrument.schema.usage import Usage
-from proxy.meter import BodyMeter, StreamMeter
-from support.proxykit import message_stream, sse
+from proxy import meter
+from proxy.meter import BodyMeter, StreamMeter, Tally, meter_over, read_figure, shown_text
 
 
-def read_stream(*events: bytes) -> StreamMeter:
-    meter = StreamMeter()
-    for event in events:
-        meter.feed(event)
-    return meter
+class Output:
+    """Figures of an API with one field."""
+
+    def __init__(self) -> None:
+        self.output: int | None = None
+        self.is_wrong = False
+
+    def take(self, usage: object) -> None:
+        assert isinstance(usage, int)
+        self.output = usage
+
+    @property
+    def has_usage(self) -> bool:
+        return self.output is not None
+
+    def usage(self) -> Usage:
+        return Usage(output_tokens=self.output or 0)
 
 
-def test_case_08_cumulative_stream_usage_is_neither_added_nor_maximised() -> None:
-    reading = read_stream(message_stream()).read()
-    assert reading.usage == Usage(input_tokens=25, output_tokens=15)
-    assert reading.is_whole
-    assert reading.model == "claude-sonnet-4-5"
+class Simple(Tally):
+    """An API whose events are `{"usage": 3}`, `{"text": "…"}` and `END`."""
+
+    end_mark = b"END"
+
+    def __init__(self) -> None:
+        super().__init__(Output())
+
+    def take(self, event: dict[str, Any]) -> None:
+        self.written_bytes += len(event.get("text", ""))
+        if "usage" in event:
+            self.figures.take(event["usage"])
+
+    def take_body(self, value: dict[str, Any]) -> None:
+        self.take(value)
 
 
-def test_the_last_present_value_wins_even_where_it_is_smaller() -> None:
-    opened = {"model": "m", "usage": {"input_tokens": 9, "output_tokens": 40, "cache_read_input_tokens": 8}}
-    usage = {"input_tokens": None, "output_tokens": 12, "cache_read_input_tokens": 7}
-    events = (sse("message_start", message=opened), sse("message_delta", usage=usage), sse("message_stop"))
-    assert read_stream(*events).read().usage == Usage(input_tokens=9, output_tokens=12, cache_read_tokens=7)
+def read_stream(data: bytes) -> meter.Reading:
+    made = meter_over(Simple(), is_stream=True)
+    made.feed(data)
+    return made.read()
 
 
-def test_case_09_cache_buckets_are_disjoint() -> None:
-    body = {
-        "model": "claude-sonnet-4-5",
-        "usage": {"input_tokens": 3, "cache_creation_input_tokens": 12304, "output_tokens": 550},
-    }
-    meter = BodyMeter()
-    meter.feed(orjson.dumps(body))
-    expected = Usage(input_tokens=3, cache_write_5m_tokens=12304, output_tokens=550)
-    assert meter.read().usage == expected
-    assert meter.read().is_whole
+def test_the_end_mark_makes_a_stream_whole() -> None:
+    assert not read_stream(b'data: {"usage": 3}\n\n').is_whole
+    assert read_stream(b'data: {"usage": 3}\n\ndata: END\n\n').is_whole
 
 
-@pytest.mark.parametrize(
-    ("usage", "five", "hour", "is_whole"),
-    [
-        ({"cache_creation_input_tokens": 10}, 10, 0, True),
-        (
-            {
-                "cache_creation_input_tokens": 10,
-                "cache_creation": {"ephemeral_5m_input_tokens": 4, "ephemeral_1h_input_tokens": 6},
-            },
-            4,
-            6,
-            True,
-        ),
-        ({"cache_creation": {"ephemeral_5m_input_tokens": 4, "ephemeral_1h_input_tokens": 6}}, 4, 6, True),
-        (
-            {"cache_creation_input_tokens": 10, "cache_creation": {"ephemeral_1h_input_tokens": 12}},
-            0,
-            10,
-            False,
-        ),
-        (
-            {"cache_creation_input_tokens": 10, "cache_creation": {"ephemeral_1h_input_tokens": 6}},
-            4,
-            6,
-            False,
-        ),
-        ({"cache_creation_input_tokens": 10, "cache_creation": None}, 10, 0, True),
-    ],
-)
-def test_cache_writes_are_split_by_their_life(
-    usage: dict[str, object], five: int, hour: int, *, is_whole: bool
-) -> None:
-    reading = read_stream(message_stream(**usage)).read()
-    assert (reading.usage.cache_write_5m_tokens, reading.usage.cache_write_1h_tokens) == (five, hour)
-    assert reading.is_whole is is_whole
+def test_what_was_written_raises_the_output_of_a_stream_without_its_end() -> None:
+    text = b'data: {"text": "12345"}\n\ndata: {"usage": 1}\n\n'
+    assert read_stream(text).usage.output_tokens == 3
+    assert read_stream(text + b"data: END\n\n").usage.output_tokens == 1
 
 
-def test_thinking_is_a_part_of_output() -> None:
-    usage = {"output_tokens": 20, "output_tokens_details": {"thinking_tokens": 8}}
-    events = (
-        sse("message_start", message={"model": "m", "usage": {"input_tokens": 1}}),
-        sse("message_delta", usage=usage),
-        sse("message_stop"),
-    )
-    assert read_stream(*events).read().usage == Usage(input_tokens=1, output_tokens=20, reasoning_tokens=8)
+def test_an_event_that_is_no_json_is_flagged() -> None:
+    reading = read_stream(b'data: {"usage": 3}\n\ndata: oops\n\ndata: END\n\n')
+    assert (reading.is_whole, reading.has_usage) == (False, True)
 
 
-def test_a_cut_stream_keeps_its_input_and_estimates_output_upwards() -> None:
-    opened = {"model": "m", "usage": {"input_tokens": 25, "output_tokens": 1}}
-    text = "x" * 101
-    events = (
-        sse("message_start", message=opened),
-        sse("content_block_delta", delta={"type": "text_delta", "text": text}),
-    )
-    reading = read_stream(*events).read()
-    assert reading.usage == Usage(input_tokens=25, output_tokens=51)
-    assert not reading.is_whole
+def test_an_error_is_not_whole() -> None:
+    tally = Simple()
+    tally.error_type = "failed"
+    made = StreamMeter(tally)
+    made.feed(b'data: {"usage": 3}\n\ndata: END\n\n')
+    assert not made.read().is_whole
 
 
-def test_a_cut_stream_is_never_below_the_last_usage_it_reported() -> None:
-    whole = message_stream(output=4000)
-    reading = read_stream(whole[: whole.index(b"event: message_stop")]).read()
-    assert reading.usage.output_tokens == 4000
-    assert not reading.is_whole
+def test_wrong_figures_are_not_whole() -> None:
+    tally = Simple()
+    tally.figures.is_wrong = True  # type: ignore[misc] - the fake's is a plain field
+    made = BodyMeter(tally)
+    made.feed(b'{"usage": 3}')
+    assert not made.read().is_whole
 
 
-def test_arguments_of_tools_and_thinking_count_as_written() -> None:
-    opened = {"model": "m", "usage": {"input_tokens": 1, "output_tokens": 1}}
-    deltas = ({"partial_json": "ab"}, {"thinking": "cdef"}, {"signature": "gh"}, {"text": "é"})
-    events = [sse("content_block_delta", delta=delta) for delta in deltas]
-    assert read_stream(sse("message_start", message=opened), *events).read().usage.output_tokens == 5
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff"])
+def test_a_body_that_says_nothing_is_not_whole(body: bytes) -> None:
+    made = meter_over(Simple(), is_stream=False)
+    made.feed(body)
+    assert (made.read().is_whole, made.read().has_usage) == (False, False)
 
 
-def test_an_error_event_ends_a_stream_with_a_flag() -> None:
-    opened = {"model": "m", "usage": {"input_tokens": 25, "output_tokens": 1}}
-    error = sse("error", error={"type": "overloaded_error", "message": "…"})
-    reading = read_stream(sse("message_start", message=opened), error, sse("message_stop")).read()
-    assert reading.error_type == "overloaded_error"
-    assert not reading.is_whole
+def test_a_body_beyond_the_limit_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meter, "MAX_BODY_BYTES", 5)
+    made = meter_over(Simple(), is_stream=False)
+    made.feed(b'{"usage": 3}')
+    assert not made.read().has_usage
 
 
 @pytest.mark.parametrize("value", [True, -1, "12", 1.5, [1]])
-def test_a_figure_that_is_no_count_is_flagged_and_not_used(value: object) -> None:
-    reading = read_stream(message_stream(cache_read_input_tokens=value)).read()
-    assert reading.usage.cache_read_tokens == 0
-    assert not reading.is_whole
+def test_a_figure_that_is_no_count_is_odd_and_leaves_what_is_known(value: object) -> None:
+    assert read_figure({"a": value}, "a", 7) == (7, True)
 
 
-def test_a_stream_without_any_usage_is_not_whole() -> None:
-    reading = read_stream(sse("message_start", message={"model": "m"}), sse("message_stop")).read()
-    assert not reading.has_usage
-    assert not reading.is_whole
+def test_an_absent_figure_leaves_what_is_known() -> None:
+    assert read_figure({}, "a", 7) == (7, False)
+    assert read_figure({"a": None}, "a", None) == (None, False)
+    assert read_figure({"a": 0}, "a", 7) == (0, False)
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"usage": 3}', b"\xff"])
-def test_a_body_that_says_nothing_is_not_whole(body: bytes) -> None:
-    meter = BodyMeter()
-    meter.feed(body)
-    assert not meter.read().is_whole
-    assert not meter.read().has_usage
-
-
-def test_an_error_body_names_its_type() -> None:
-    meter = BodyMeter()
-    meter.feed(b'{"type":"error","error":{"type":"rate_limit_error","message":"slow"}}')
-    assert meter.read().error_type == "rate_limit_error"
+def test_a_text_is_shortened_to_what_a_row_should_hold() -> None:
+    assert shown_text("x" * 300) == "x" * 200
+    assert shown_text("") is None
+    assert shown_text(5) is None

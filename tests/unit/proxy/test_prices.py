@@ -6,7 +6,17 @@ from decimal import Decimal
 import pytest
 
 from instrument.schema.usage import Usage
-from proxy.prices import PRICE_PACKAGE, Price, Rate, UnknownPriceError, find_price, load_aliases
+from instrument.schema.vocabulary import ProviderName
+from proxy.prices import (
+    PRICE_PACKAGE,
+    Price,
+    Rate,
+    UnknownPriceError,
+    find_price,
+    is_same_model,
+    load_aliases,
+    provider_of_model,
+)
 
 SONNET = Price(
     model="by-hand",
@@ -48,8 +58,8 @@ def test_beyond_a_tier_the_whole_call_has_the_higher_rate() -> None:
 
 def test_prices_with_dates_are_those_of_the_day() -> None:
     usage = Usage(cache_read_tokens=200_001)
-    before = find_price("claude-opus-4-6", datetime(2026, 3, 12, tzinfo=UTC))
-    after = find_price("claude-opus-4-6", datetime(2026, 3, 13, tzinfo=UTC))
+    before = find_price("claude-opus-4-6", at_utc=datetime(2026, 3, 12, tzinfo=UTC))
+    after = find_price("claude-opus-4-6", at_utc=datetime(2026, 3, 13, tzinfo=UTC))
     assert before.cost_microusd(usage) == 200_001
     assert after.cost_microusd(usage) == 100_001  # 100,000.5, rounded up
     assert before.price_hash != after.price_hash
@@ -89,11 +99,34 @@ def test_case_13_a_prefix_is_no_match_and_the_sentence_says_what_to_do(model: st
     assert caught.value.model == model
 
 
+@pytest.mark.parametrize(
+    ("asked", "answered", "is_same"),
+    [
+        ("claude-sonnet-4-5", "claude-sonnet-4-5", True),
+        ("claude-sonnet-4-5", "claude-sonnet-4-5-20250929", True),
+        ("claude-sonnet-4-5-20250929", "claude-sonnet-4-5", True),
+        ("gpt-5", "gpt-5-2025-08-07", True),
+        ("claude-sonnet-4-0", "claude-sonnet-4-20250514", True),
+        ("claude-3-5-sonnet-latest", "claude-3-5-sonnet-20241022", True),
+        ("claude-sonnet-4-5-20250929", "claude-sonnet-4-5-20260101", False),
+        ("claude-sonnet-4-5", "claude-sonnet-4-5-fast", False),
+        ("claude-sonnet-4-5", "claude-sonnet-4-0", False),
+        ("gpt-5.1-codex-max", "gpt-5.1-codex", False),
+        ("unheard-of", "unheard-of-20250101", True),
+    ],
+)
+def test_an_alias_and_a_date_name_the_same_model_and_a_common_price_does_not(
+    asked: str, answered: str, *, is_same: bool
+) -> None:
+    assert is_same_model(asked, answered) is is_same
+
+
 def test_every_alias_leads_to_a_price_and_hides_no_id() -> None:
-    for name, target in load_aliases().items():
-        assert find_price(target).model == target
-        assert find_price(name).model == target
-        assert name not in load_aliases().values()
+    for provider, aliases in load_aliases().items():
+        for name, target in aliases.items():
+            assert find_price(target, provider).model == target
+            assert find_price(name, provider).model == target
+            assert name not in aliases.values()
 
 
 def test_the_hash_stands_for_the_rates() -> None:
@@ -103,3 +136,47 @@ def test_the_hash_stands_for_the_rates() -> None:
     assert len(price.price_hash) == 16
     assert int(price.price_hash, 16) >= 0
     assert PRICE_PACKAGE.startswith("genai-prices ")
+
+
+def test_case_09_openais_cached_input_is_charged_as_such() -> None:
+    usage = Usage(input_tokens=2000, cache_read_tokens=8000, output_tokens=100)
+    by_hand = 2000 * 1.25 + 8000 * 0.125 + 100 * 10
+    assert by_hand == 4500
+    assert find_price("gpt-5", "openai").cost_microusd(usage) == 4500
+
+
+def test_openais_cache_writes_cost_as_other_input_unless_they_have_a_price() -> None:
+    writes = Usage(cache_write_5m_tokens=1000)
+    assert find_price("gpt-5", "openai").cost_microusd(writes) == 1250
+    assert find_price("gpt-6-cyber", "openai").cost_microusd(writes) == 25_000  # input is at 20
+    assert find_price("gpt-6.1-sol", "openai").cost_microusd(Usage(cache_write_1h_tokens=1000)) == 5000
+
+
+@pytest.mark.parametrize(
+    ("model", "known"),
+    [
+        ("gpt-5", "gpt-5"),
+        ("gpt-5-2025-08-07", "gpt-5"),
+        ("gpt-5-20250807", "gpt-5"),
+        ("gpt-5.1-codex-max", "gpt-5.1"),
+        ("gpt-5-codex-2025-09-15", "gpt-5"),
+        ("gpt-4o-2024-08-06", "gpt-4o"),
+        ("gpt-4o-2024-05-13", "gpt-4o-2024-05-13"),
+    ],
+)
+def test_openais_ids_may_have_a_date_of_its_form(model: str, known: str) -> None:
+    assert find_price(model, "openai").model == known
+    assert provider_of_model(model) is ProviderName.OPENAI
+
+
+@pytest.mark.parametrize(
+    "model", ["gpt-5-unheard-of", "gpt-5-2025-08", "gpt-5-2025-08-07-x", "claude-sonnet-4-5", "tts-1", ""]
+)
+def test_what_openais_prices_do_not_hold_is_unknown(model: str) -> None:
+    with pytest.raises(UnknownPriceError, match="No price is known"):
+        find_price(model, "openai")
+
+
+@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "claude-opus-4-20250514", "of-nobody"])
+def test_a_model_of_nobody_is_taken_for_anthropics(model: str) -> None:
+    assert provider_of_model(model) is ProviderName.ANTHROPIC

@@ -5,6 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
+from proxy.protocols import anthropic, openai
 from proxy.settings import SettingsError, load_settings
 
 SECRET = "sk-very-secret"
@@ -32,6 +33,17 @@ def test_both_kinds_of_key() -> None:
     assert load_settings(line(auth="bearer")).auth_header() == (b"authorization", b"Bearer sk-very-secret")
 
 
+def test_openais_key_is_always_a_bearers() -> None:
+    for auth in ("api_key", "bearer"):
+        settings = load_settings(line(protocol="openai", auth=auth))
+        assert settings.wire is openai
+        assert settings.auth_header() == (b"authorization", b"Bearer sk-very-secret")
+
+
+def test_without_a_word_it_is_anthropics_protocol() -> None:
+    assert load_settings(line()).wire is anthropic
+
+
 def test_the_key_is_not_shown() -> None:
     settings = load_settings(line())
     assert SECRET not in repr(settings)
@@ -49,6 +61,7 @@ def test_a_story_needs_neither_address_nor_key() -> None:
         ({"budget_microusd": True}, "budget_microusd"),
         ({"deadline_s": 0}, "deadline_s"),
         ({"auth": "basic"}, "auth"),
+        ({"protocol": "gemini"}, "protocol"),
         ({"more": 1}, "more"),
         ({"base_url": "nowhere"}, "base_url"),
         ({"secret": "two words"}, "secret"),

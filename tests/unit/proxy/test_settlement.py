@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from instrument.schema.usage import Usage
-from proxy.ask import read_ask
 from proxy.meter import Reading
 from proxy.prices import find_price
+from proxy.protocols.anthropic import read_ask
 from proxy.settlement import End, Settlement, settle
 
 STREAM = read_ask("/v1/messages", b'{"model":"claude-sonnet-4-5","max_tokens":100,"stream":true} ')

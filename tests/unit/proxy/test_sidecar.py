@@ -136,6 +136,21 @@ def test_a_story_answers_on_the_real_path_and_sigterm_ends_it_at_once(sidecar: S
     assert SECRET.encode() not in kept
 
 
+def test_the_same_story_answers_in_openais_protocol(sidecar: Sidecar) -> None:
+    sidecar.start(protocol="openai")
+    caller = sidecar.wait_until_ready()
+    tools = [{"type": "function", "name": "shell", "parameters": {}}]
+    caller.request("POST", "/v1/responses", json.dumps({"model": "gpt-5", "input": "go", "tools": tools}))
+    answer = json.loads(caller.getresponse().read())
+    assert answer["output"][0]["content"][0]["text"] == "All done."
+    caller.request("POST", "/v1/messages", body())
+    assert caller.getresponse().status == 404
+    caller.close()
+    (call,) = sidecar.summary().calls
+    # 12,307 of input at 1.25, of which 12,304 were written to a cache that costs nothing, 550 at 10.
+    assert call.cost_microusd == 20884
+
+
 def test_a_call_that_runs_at_sigterm_is_settled(sidecar: Sidecar) -> None:
     process = sidecar.start(story_role="reviewer")
     caller = sidecar.wait_until_ready()

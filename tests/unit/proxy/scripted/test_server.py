@@ -66,6 +66,46 @@ def test_errors_have_the_providers_shape(caller: http.client.HTTPConnection) -> 
     }
 
 
+RESPONSES, CHAT = "/v1/responses", "/v1/chat/completions"
+
+
+def ask_openai(
+    caller: http.client.HTTPConnection, path: str, turn: int, **fields: Any
+) -> http.client.HTTPResponse:
+    said = [{"role": "assistant", "content": "x"}, {"role": "user", "content": "y"}] * turn
+    names = {"name": "bash", "parameters": {}}
+    tool = {"type": "function", **(names if path == RESPONSES else {"function": names})}
+    body = {"model": "gpt-5", "input": said, "messages": said, "tools": [tool], **fields}
+    caller.request("POST", path, json.dumps(body))
+    return caller.getresponse()
+
+
+@pytest.mark.parametrize(("path", "end"), [(RESPONSES, b"response.completed"), (CHAT, b"data: [DONE]\n\n")])
+def test_openais_apis_get_both_forms(
+    caller: http.client.HTTPConnection, requests: Path, path: str, end: bytes
+) -> None:
+    assert b'"Done."' in ask_openai(caller, path, 0).read()
+    assert end in ask_openai(caller, path, 0, stream=True).read()
+    rows = [json.loads(line) for line in requests.read_text().splitlines()]
+    assert [(row["path"], row["turn"], row["stream"]) for row in rows] == [(path, 0, False), (path, 0, True)]
+
+
+@pytest.mark.parametrize("path", [RESPONSES, CHAT])
+def test_openais_errors_have_its_shape(caller: http.client.HTTPConnection, path: str) -> None:
+    answer = ask_openai(caller, path, 1)
+    assert (answer.status, answer.headers["retry-after"]) == (529, "3")
+    error = {"message": "busy", "type": "overloaded_error", "param": None, "code": "overloaded_error"}
+    assert json.loads(answer.read()) == {"error": error}
+
+
+@pytest.mark.parametrize("path", [RESPONSES, CHAT])
+def test_a_cut_ends_openais_streams_too(caller: http.client.HTTPConnection, path: str) -> None:
+    answer = ask_openai(caller, path, 2, stream=True)
+    with pytest.raises(http.client.IncompleteRead) as caught:
+        answer.read()
+    assert len(caught.value.partial) == 100
+
+
 def test_a_cut_ends_the_connection_in_mid_stream(caller: http.client.HTTPConnection) -> None:
     answer = ask(caller, 2, stream=True)
     with pytest.raises(http.client.IncompleteRead) as caught:

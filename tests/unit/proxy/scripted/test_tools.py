@@ -6,14 +6,22 @@ from typing import Any
 
 import pytest
 
+from proxy.scripted.form import to_json
 from proxy.scripted.story import EditFile, StoryError, Turn, WriteFile
-from proxy.scripted.tools import call_for
+from proxy.scripted.tools import Tool, ToolCall, call_for
 
 BASH = {"name": "Bash", "input_schema": {"properties": {"command": {"type": "string"}}}}
 
 
+def call_of(turn: Turn, *tools: dict[str, Any], context: str = "") -> ToolCall | None:
+    offered = tuple(
+        Tool.of(tool["name"], tool.get("description"), tool.get("input_schema")) for tool in tools
+    )
+    return call_for(turn, offered, context)
+
+
 def shell_line(turn: Turn) -> str:
-    call = call_for(turn, {"tools": [BASH]})
+    call = call_of(turn, BASH)
     assert call is not None
     assert call.name == "Bash"
     command = call.arguments["command"]
@@ -46,18 +54,18 @@ def run(turn: Turn, folder: Path) -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_a_command_goes_to_whatever_shell_is_offered(tool: dict[str, Any], expected: dict[str, Any]) -> None:
-    call = call_for(Turn(run="ls"), {"tools": [{"name": "Other"}, tool]})
+    call = call_of(Turn(run="ls"), {"name": "Other"}, tool)
     assert call is not None
     assert (call.name, call.arguments) == (tool["name"], expected)
 
 
 def test_without_a_shell_it_is_one_sentence() -> None:
     with pytest.raises(StoryError, match="tools: Read"):
-        call_for(Turn(run="ls"), {"tools": [{"name": "Read"}]})
+        call_of(Turn(run="ls"), {"name": "Read"})
 
 
 def test_speaking_needs_no_tool() -> None:
-    assert call_for(Turn(finish="x"), {"tools": []}) is None
+    assert call_of(Turn(finish="x")) is None
 
 
 @pytest.mark.parametrize("content", ["", "a\n", "no newline", 'it\'s "$x" `y` \\n\n', "STORY_END\n", "ü\n\n"])
@@ -88,14 +96,14 @@ def test_file_tools_are_used_where_they_need_no_reading_first() -> None:
         "description": "Replaces.",
         "input_schema": {"properties": {"filePath": {}, "oldString": {}, "newString": {}}},
     }
-    asked = {"tools": [BASH, write, edit], "messages": ["Primary working directory: /repo\n"]}
-    call = call_for(Turn(write=WriteFile(path="a/b", content="c")), asked)
+    context = to_json(["Primary working directory: /repo\n"])
+    call = call_of(Turn(write=WriteFile(path="a/b", content="c")), BASH, write, edit, context=context)
     assert call is not None
     assert (call.name, call.arguments) == ("write_file", {"path": "/repo/a/b", "content": "c"})
-    call = call_for(Turn(edit=EditFile(path="/x", old="o", new="n")), asked)
+    call = call_of(Turn(edit=EditFile(path="/x", old="o", new="n")), BASH, write, edit, context=context)
     assert call is not None
     assert call.arguments == {"filePath": "/x", "oldString": "o", "newString": "n"}
     picky = {**write, "description": "You must Read an existing file first."}
-    call = call_for(Turn(write=WriteFile(path="a", content="c")), {**asked, "tools": [BASH, picky]})
+    call = call_of(Turn(write=WriteFile(path="a", content="c")), BASH, picky, context=context)
     assert call is not None
     assert call.name == "Bash"

@@ -1,0 +1,165 @@
+"""What an answer of the Responses and of the Chat Completions API says about its tokens.
+
+Pure: no I/O. Limits: reasoning that is not shown before its item is done is missing from a cut
+stream's estimate.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from instrument.schema.usage import Usage
+from proxy.meter import Tally, read_figure, shown_text
+
+_UNWRITTEN = ("role", "id", "type")
+_ENDS = ("response.completed", "response.incomplete", "response.failed")
+
+
+@dataclass(slots=True)
+class OpenAIFigures:
+    """The provider's usage fields: for each of them the last present value wins.
+
+    Input holds what was read from the cache and what was written to it, output holds reasoning (names
+    and nesting as in the `openai` extractors of genai-prices 0.2.3).
+    """
+
+    input_name: str
+    """`input_tokens` of Responses, `prompt_tokens` of Chat Completions."""
+    output_name: str
+    input: int | None = None
+    cache_read: int = 0
+    cache_write: int = 0
+    written_12h: int = 0
+    """The part of `cache_write` that is kept for 12 hours; the rest is kept for 30 minutes."""
+    output: int = 0
+    reasoning: int = 0
+    is_odd: bool = False
+    """A figure was no count."""
+
+    def take(self, usage: object) -> None:
+        """Use one `usage` object; absent and null fields leave what is known."""
+        if not isinstance(usage, dict):
+            return
+        self.input = self._count(usage, self.input_name, self.input)
+        self.output = self._count(usage, self.output_name, self.output) or 0
+        details = usage.get(f"{self.input_name}_details")
+        if isinstance(details, dict):
+            self.cache_read = self._count(details, "cached_tokens", self.cache_read) or 0
+            self.cache_write = self._count(details, "cache_write_tokens", self.cache_write) or 0
+            lives = details.get("cache_write_tokens_details")
+            if isinstance(lives, dict):
+                self.written_12h = self._count(lives, "ttl_12h_tokens", self.written_12h) or 0
+        details = usage.get(f"{self.output_name}_details")
+        if isinstance(details, dict):
+            self.reasoning = self._count(details, "reasoning_tokens", self.reasoning) or 0
+
+    def _count(self, values: dict[str, Any], name: str, known: int | None) -> int | None:
+        """A field's new value, or the known one."""
+        value, is_odd = read_figure(values, name, known)
+        self.is_odd = self.is_odd or is_odd
+        return value
+
+    @property
+    def has_usage(self) -> bool:
+        """Whether input was reported."""
+        return self.input is not None
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether a figure was no count, or a part is larger than its whole."""
+        return self.is_odd or self.written_12h > self.cache_write or (self.has_usage and self._uncached < 0)
+
+    @property
+    def _uncached(self) -> int:
+        """The input that no cache had a part in; negative where the figures cannot be."""
+        return (self.input or 0) - self.cache_read - self.cache_write
+
+    def usage(self) -> Usage:
+        """The disjoint buckets; where the parts pass the whole, all of them are charged."""
+        uncached = self._uncached
+        long = min(self.written_12h, self.cache_write)
+        return Usage(
+            input_tokens=uncached if uncached >= 0 else self.input or 0,
+            cache_read_tokens=self.cache_read,
+            cache_write_5m_tokens=self.cache_write - long,
+            cache_write_1h_tokens=long,
+            output_tokens=self.output,
+            reasoning_tokens=min(self.reasoning, self.output),
+        )
+
+
+class ResponsesTally(Tally):
+    """Reads the events of a Responses stream, or a response."""
+
+    end_mark = b"[DONE]"
+
+    def __init__(self) -> None:
+        super().__init__(OpenAIFigures("input_tokens", "output_tokens"))
+
+    def take(self, event: dict[str, Any]) -> None:
+        """Use one event."""
+        kind = event.get("type")
+        if kind == "error":
+            self.error_type = _error_type(event.get("error")) or shown_text(event.get("code")) or "error"
+            return
+        response = event.get("response")
+        if isinstance(response, dict):
+            self.model = shown_text(response.get("model")) or self.model
+            if kind in _ENDS:
+                # Only now: figures of a response that runs are none yet, and some servers write zeros.
+                self.take_body(response)
+                self.has_stopped = True
+            if kind == "response.failed":
+                self.error_type = self.error_type or "failed"
+        elif isinstance(delta := event.get("delta"), str):
+            self.written_bytes += len(delta.encode())
+        elif kind == "response.output_item.done" and isinstance(item := event.get("item"), dict):
+            # Reasoning that is not shown comes as one sealed text, at the end of its item.
+            sealed = item.get("encrypted_content")
+            self.written_bytes += len(sealed) if isinstance(sealed, str) else 0
+
+    def take_body(self, value: dict[str, Any]) -> None:
+        """Use a response, or an error."""
+        self.model = shown_text(value.get("model")) or self.model
+        self.figures.take(value.get("usage"))
+        self.error_type = _error_type(value.get("error")) or self.error_type
+
+
+class ChatTally(Tally):
+    """Reads the chunks of a Chat Completions stream, or a completion."""
+
+    end_mark = b"[DONE]"
+
+    def __init__(self) -> None:
+        super().__init__(OpenAIFigures("prompt_tokens", "completion_tokens"))
+
+    def take(self, event: dict[str, Any]) -> None:
+        """Use one chunk."""
+        self.take_body(event)
+        choices = event.get("choices")
+        for choice in choices if isinstance(choices, list) else ():
+            if isinstance(choice, dict):
+                self.written_bytes += _written_bytes(choice.get("delta"))
+
+    def take_body(self, value: dict[str, Any]) -> None:
+        """Use a completion, or an error."""
+        self.model = shown_text(value.get("model")) or self.model
+        self.figures.take(value.get("usage"))
+        self.error_type = _error_type(value.get("error")) or self.error_type
+
+
+def _written_bytes(part: object) -> int:
+    """Bytes of the texts in one delta, whatever they are nested in: arguments of tool calls, names."""
+    if isinstance(part, str):
+        return len(part.encode())
+    if isinstance(part, dict):
+        return sum(_written_bytes(value) for name, value in part.items() if name not in _UNWRITTEN)
+    return sum(_written_bytes(value) for value in part) if isinstance(part, list) else 0
+
+
+def _error_type(error: object) -> str | None:
+    """The error's code, which says more than its type; none where there is no error."""
+    if error is None:
+        return None
+    if not isinstance(error, dict):
+        return "error"
+    return shown_text(error.get("code")) or shown_text(error.get("type")) or "error"
