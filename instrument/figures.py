@@ -29,10 +29,12 @@ class Agent(Frozen):
     role: Role
     runtime: RuntimeName | None
     version: str | None
+    version_pinned: str | None
+    """The one that our images are made with, where another one ran."""
     model_asked: str | None
     model_answered: str | None
     differs: bool
-    """Another model answered than was asked; the same id with a date behind it is no difference."""
+    """Another model answered than was asked; an alias, and a date behind the id, are no difference."""
 
 
 class JobLine(Frozen):

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from instrument.schema.events import (
     EVENT,
+    AgentDiffered,
     Allowed,
     AnyEvent,
     AttemptCancelled,
@@ -57,6 +58,10 @@ class Job:
     has_unsettled: bool = False
     models: dict[tuple[str | None, str | None], None] = field(default_factory=dict)
     """Pairs of model asked and answered, in order of first call."""
+    other_models: dict[str, str] = field(default_factory=dict)
+    """Models that answered in place of the one asked for: theirs to its id."""
+    version_pinned: str | None = None
+    """Of the program, where another one ran."""
 
 
 @dataclass(slots=True)
@@ -144,6 +149,8 @@ def _add(record: Record, event: AnyEvent) -> None:
             # The last one counts: after a crash a job may be collected twice under its key.
             job = record.jobs.setdefault(event.key, Job(event.key, event.role, event.round))
             job.end = event
+        case AgentDiffered():
+            _add_difference(record, event)
         case Transition():
             if event.stop is not None:
                 record.stops[event.state_seq] = event.stop
@@ -181,3 +188,12 @@ def _add_call(record: Record, event: ModelCallEnded) -> None:
     job.calls_microusd += event.cost_microusd
     job.has_unsettled = job.has_unsettled or not event.settled
     job.models[(event.model_asked, event.model_answered)] = None
+
+
+def _add_difference(record: Record, event: AgentDiffered) -> None:
+    job = record.jobs.setdefault(event.key, Job(event.key, event.role, event.round))
+    match event.what:
+        case "model":
+            job.other_models[event.found] = event.asked
+        case "version":
+            job.version_pinned = event.asked

@@ -4,7 +4,6 @@ Reads the task's folders; writes nothing. The state's total decides what a task
 cost; the record gives tokens by bucket, jobs and stops.
 """
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from instrument.schema.state import Grants, TaskState
 from instrument.schema.usage import Usage
 from instrument.schema.vocabulary import DoneReason, EffectKind, Role, StopReason
 
-_DATED = re.compile(r"-[0-9]{8}")
 _AGENT_EFFECTS = (EffectKind.IMPLEMENT, EffectKind.REVIEW)
 _MANY = "the cost of {} jobs is not fully known"
 
@@ -165,19 +163,14 @@ def _agents_of(job: Job) -> list[Agent]:
             role=job.role,
             runtime=end.runtime if end else None,
             version=end.version if end else None,
-            model_asked=asked,
+            version_pinned=job.version_pinned,
+            # A call may ask for another model than the configuration, and get what it asked for.
+            model_asked=job.other_models.get(answered or "", asked),
             model_answered=answered,
-            differs=_differs(asked, answered),
+            differs=answered in job.other_models,
         )
         for asked, answered in pairs
     ]
-
-
-def _differs(asked: str | None, answered: str | None) -> bool:
-    if asked is None or answered is None or asked == answered:
-        return False
-    short, long = sorted((asked, answered), key=len)
-    return not (long.startswith(short) and _DATED.fullmatch(long, len(short)))
 
 
 def _job_line(run: str, job: Job) -> JobLine:

@@ -133,6 +133,8 @@ def _details(row: Row) -> list[str]:
 
 def _agent(agent: Agent) -> str:
     program = " ".join(part for part in (agent.runtime, agent.version) if part) or _UNKNOWN
+    if agent.version_pinned:
+        program += f" (!) not the pinned {agent.version_pinned}"
     if agent.model_asked is None and agent.model_answered is None:
         return f"{program}, no model"
     if agent.model_asked == agent.model_answered:

@@ -30,6 +30,7 @@ class Meaning(Enum):
     REMOVAL_RUNNING = auto()
     NOT_RUNNING = auto()
     IN_USE = auto()
+    DISK_FULL = auto()
     REFUSED = auto()
     UNREACHABLE = auto()
     SLOW = auto()
@@ -69,7 +70,7 @@ def classify(answer: DaemonAnswer) -> Meaning:
         for words, meaning in CONFLICTS:
             if words in text:
                 return meaning
-    return Meaning.REFUSED
+    return Meaning.DISK_FULL if "no space left on device" in text else Meaning.REFUSED
 
 
 def _cause(text: str) -> str:
@@ -94,5 +95,9 @@ def to_error(answer: DaemonAnswer, doing: str) -> JobsError:
             return ObjectAbsentError(f"The Docker Engine knows no such object ({doing}): {text}")
         case Meaning.NAME_TAKEN:
             return NameTakenError(f"The name is taken by another object ({doing}): {text}")
+        case Meaning.DISK_FULL:
+            return EngineRefusedError(
+                f"The disk of the Docker Engine is full ({doing}): free some of it, then run again."
+            )
         case Meaning.REMOVAL_RUNNING | Meaning.NOT_RUNNING | Meaning.IN_USE | Meaning.REFUSED:
             return EngineRefusedError(f"The Docker Engine refused to {doing}: {text}")

@@ -60,7 +60,7 @@ def end_of_container(
         has_proxy: Whether the order asked for a sidecar.
         deadline_s: The job's own, from the container's start.
     """
-    if job is None or not job.has_started:
+    if job is None or not job.has_started or job.is_going:
         return ContainerEnd(lost=True)
     finished = None if job.is_running else job.finished_utc
     ran_s = (finished - job.started_utc).total_seconds() if finished and job.started_utc else 0.0

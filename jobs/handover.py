@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import IO
 
 from jobs.order import Command, JobOrder
-from jobs.pod import JOB_FOLDER, MARKER, SOCKET
-from jobs.runtimes.protocol import AgentCommand, ShellCalls
+from jobs.pod import JOB_FOLDER, MARKER, OBJECTS_FOLDER, SOCKET
+from jobs.runtimes.protocol import RELAY_PORT, AgentCommand, ShellCalls
 from jobs.runtimes.table import RUNTIMES
 
+EGRESS_PORT = 17322
+"""Below the range that a kernel gives out by itself, beside the one that agents use."""
+LOCAL = "localhost,127.0.0.1"
 SPOOL_BYTES = 16 * 1024 * 1024
 MASKED_CHARACTERS = 4
 """Shorter values are left alone: masking every `1` would make all output unreadable."""
@@ -42,6 +45,7 @@ def order_document(order: JobOrder, agent: AgentCommand | None) -> dict[str, obj
         "role": order.role.value,
         "commit": order.commit,
         "pack": f"{JOB_FOLDER}/in/tree.pack",
+        "alternates": None if order.kept is None else OBJECTS_FOLDER,
         "deadline_s": limits.deadline_s,
         "first_call_s": limits.first_call_s,
         "disk_bytes": limits.disk_bytes,
@@ -49,7 +53,8 @@ def order_document(order: JobOrder, agent: AgentCommand | None) -> dict[str, obj
         "patch_files": limits.patch_files,
         "same_command": limits.same_command,
         "gate_commands": list(order.agent.gate_commands) if order.agent else [],
-        "env": dict(order.env),
+        "env": {**_egress_env(order), **order.env},
+        "egress_port": EGRESS_PORT if _has_egress(order) else None,
         "secrets": sorted(
             {v for v in order.env.values() if len(v) >= MASKED_CHARACTERS}, key=len, reverse=True
         ),
@@ -59,6 +64,18 @@ def order_document(order: JobOrder, agent: AgentCommand | None) -> dict[str, obj
         "socket": SOCKET if has_proxy else None,
         "first_call_marker": MARKER if has_proxy and _uses_model(order) else None,
     }
+
+
+def _has_egress(order: JobOrder) -> bool:
+    return order.proxy is not None and bool(order.proxy.egress)
+
+
+def _egress_env(order: JobOrder) -> dict[str, str]:
+    """What programs look at before they open a connection; only `https` goes by tunnels."""
+    if not _has_egress(order):
+        return {}
+    names = ("HTTPS_PROXY", "https_proxy")
+    return {**dict.fromkeys(names, f"http://127.0.0.1:{EGRESS_PORT}"), "NO_PROXY": LOCAL, "no_proxy": LOCAL}
 
 
 def _uses_model(order: JobOrder) -> bool:
@@ -76,6 +93,11 @@ def _agent(order: JobOrder, agent: AgentCommand) -> dict[str, object]:
         "stdin": agent.stdin,
         "review_path": order.agent.review_path if order.agent else None,
         "shell_calls": None if agent.shell_calls is None else _shell_calls(agent.shell_calls),
+        "last_lines": [{"line": dict(line)} for line in agent.last_lines],
+        "relay_port": RELAY_PORT if agent.is_relayed else None,
+        "files": dict(agent.files),
+        "cleared": list(agent.cleared),
+        "hidden": list(agent.hidden),
     }
 
 
@@ -196,10 +218,12 @@ def sidecar_line(order: JobOrder) -> bytes:
         "base_url": proxy.base_url,
         "secret": proxy.secret,
         "auth": proxy.auth,
+        "protocol": proxy.protocol,
         "budget_microusd": proxy.budget_microusd,
         "deadline_s": order.limits.deadline_s,
         "story": None if proxy.story is None else proxy.story.decode("utf-8"),
         "story_role": proxy.story_role,
         "story_round": proxy.story_round,
+        "egress": list(proxy.egress),
     }
     return json.dumps(document).encode() + b"\n"

@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 from filelock import FileLock
@@ -85,12 +86,11 @@ class ImageShelf:
         return name, found.id
 
     def agent(self) -> tuple[str, str]:
-        """Tag and id of the image that holds the agent program and nothing else."""
+        """Tag and id of the image that holds the agent programs and nothing else."""
         name, image = self.base(None)
-        agent = self._versions["agent"]
-        args = {"BASE": name, "VERSION": agent["version"]}
-        args |= {f"PACKAGE_{arch.upper()}": package for arch, package in agent["package"].items()}
-        recipe = Recipe("agent", _dockerfile("agent"), self._trust(), args, (image,))
+        args = {"BASE": name, **_agent_args(self._versions["agent"])}
+        files = {**self._trust(), "fetch.sh": (FOLDER / "fetch.sh").read_bytes()}
+        recipe = Recipe("agent", _dockerfile("agent"), files, args, (image,))
         return recipe.tag, self.build(recipe)
 
     def job(self, reference: str | None = None, dockerfile: str | None = None) -> str:
@@ -185,6 +185,16 @@ def host_args(environment: Mapping[str, str]) -> dict[str, str]:
     """The proxy and mirror settings of this machine; may be empty."""
     names = (*HOST_ARGS, *(name.lower() for name in HOST_ARGS), *REGISTRY_ARGS)
     return {name: environment[name] for name in names if environment.get(name)}
+
+
+def _agent_args(programs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Where each program comes from on each architecture, as the Dockerfile's arguments."""
+    return {
+        f"{program}_{arch}".upper(): " ".join(source).format(version=entry["version"])
+        for program, entry in programs.items()
+        for arch, source in entry.items()
+        if arch != "version"
+    }
 
 
 def _dockerfile(kind: str) -> str:

@@ -34,7 +34,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The fence's numbers."""
+    """The fence: its numbers, and who holds it."""
 
     memory_bytes: int = 4096 * MIB
     cpus: float = 2.0
@@ -48,6 +48,8 @@ class Limits:
     patch_files: int = 5000
     same_command: int = 10
     """How often an agent may run one command without a change of the tree; 0: it is not looked at."""
+    container_runtime: str | None = None
+    """Of every job but the set-up, such as `runsc`; none: the engine's default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +77,21 @@ class ProxyOrder:
     secret: str = field(repr=False)
     auth: str = "api_key"
     """`api_key` (x-api-key) or `bearer` (Authorization)."""
+    protocol: str = "anthropic"
+    """`anthropic` or `openai`: what the agent and the upstream speak."""
     budget_microusd: int = 0
     """What is left for this job."""
     story: bytes | None = None
     """A scripted provider's story (YAML): it then answers in the sidecar instead of `base_url`."""
     story_role: str = ""
     story_round: int = 0
+    egress: tuple[str, ...] = ()
+    """Hosts that the job may reach by a tunnel: `host`, `host:port` or `*.domain`."""
+
+
+def egress_only(hosts: tuple[str, ...]) -> ProxyOrder:
+    """A proxy that lets out to hosts alone: it has no key, and without money it calls no model."""
+    return ProxyOrder(base_url="https://localhost", secret="", egress=hosts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +105,7 @@ class JobOrder:
     commit: str
     """The commit whose tree is laid."""
     pack: Path
-    """A git pack on the host that holds this commit with its history."""
+    """A git pack on the host that holds this commit with its history, less that of `kept`."""
     folder: Path
     """Where what comes out is kept: created 0700 if absent; holds `in/` and `out/` afterwards."""
     limits: Limits
@@ -106,6 +117,8 @@ class JobOrder:
     proxy: ProxyOrder | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     """`[job] env`: names and values; the values are masked wherever output is kept."""
+    kept: str | None = None
+    """A commit whose objects the engine keeps, as `Objects.held` names it; none: all are in the pack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +139,7 @@ class SetupOrder:
     folder: Path
     limits: Limits
     env: Mapping[str, str] = field(default_factory=dict)
+    egress: tuple[str, ...] | None = None
+    """The only hosts that set-up commands may reach; none: all that the engine's default network does."""
+    kept: str | None = None
+    """See `JobOrder.kept`."""

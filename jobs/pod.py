@@ -5,10 +5,11 @@ Pure: no I/O.
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from instrument.schema.vocabulary import Role
+from jobs.errors import EngineRefusedError
 from jobs.order import MIB, Identity, JobOrder
 
 OURS = "factory-loop"
@@ -17,6 +18,8 @@ SOCKET = f"{SOCKET_FOLDER}/proxy.sock"
 MARKER = f"{SOCKET_FOLDER}/called"
 LEDGER_FOLDER = "/ledger"
 JOB_FOLDER = "/job"
+OBJECTS_FOLDER = "/objects"
+"""Git objects that the engine keeps for many jobs; none of them can write there."""
 
 JOB_CAPABILITIES = ("SETUID", "SETGID", "KILL", "DAC_READ_SEARCH")
 SIDECAR_MEMORY_BYTES = 512 * MIB
@@ -59,6 +62,8 @@ class ContainerSpec:
     """Standard input is open for one attachment; else it is /dev/null."""
     file_bytes: int | None = None
     """The largest file that a process may write (ulimit fsize)."""
+    runtime: str | None = None
+    """Container runtime by the name that the engine knows it by; none: its default."""
 
 
 def pod_name(identity: Identity) -> str:
@@ -98,6 +103,11 @@ def work_volume(identity: Identity) -> str:
     return f"{pod_name(identity)}-job"
 
 
+def objects_volume(commit: str) -> str:
+    """Of the volume with the history of a commit, which many jobs share."""
+    return f"factory-objects-{commit}"
+
+
 def select_labels(run_id: str, key: str | None = None) -> dict[str, str]:
     """The labels by which an object is found as ours: exact, never by name."""
     labels = {OURS: "1", "factory.run": run_id}
@@ -127,10 +137,15 @@ def pod_volumes(order: JobOrder) -> dict[str, str]:
 
 
 def job_spec(order: JobOrder) -> ContainerSpec:
-    """The container of the job; without network unless it is the set-up."""
+    """The container of the job; without network unless it is a set-up without an allowlist.
+
+    The set-up keeps the engine's default runtime: it needs the network that others may not give.
+    """
     mounts = []
     if order.proxy is not None:
         mounts.append(Mount(socket_volume(order.identity), SOCKET_FOLDER, read_only=True))
+    if order.kept is not None:
+        mounts.append(Mount(objects_volume(order.kept), OBJECTS_FOLDER, read_only=True))
     if order.role is Role.SETUP:
         mounts.append(Mount(work_volume(order.identity), JOB_FOLDER))
     return ContainerSpec(
@@ -138,14 +153,28 @@ def job_spec(order: JobOrder) -> ContainerSpec:
         image=order.image,
         labels=object_labels(order.identity, order.role, "job"),
         entrypoint=("python3", "-I", f"{JOB_FOLDER}/inside"),
-        network=None if order.role is Role.SETUP else "none",
+        network=None if order.role is Role.SETUP and order.proxy is None else "none",
         memory_bytes=order.limits.memory_bytes,
         pids=order.limits.pids,
         cpus=order.limits.cpus,
         capabilities=JOB_CAPABILITIES,
         mounts=tuple(mounts),
         file_bytes=order.limits.disk_bytes,
+        runtime=None if order.role is Role.SETUP else order.limits.container_runtime,
     )
+
+
+def require_runtime(name: str | None, known: Collection[str]) -> None:
+    """Refuse a container runtime that the engine does not know; none is its default.
+
+    Raises:
+        EngineRefusedError: It does not know it; the text names those that it does.
+    """
+    if name is not None and name not in known:
+        raise EngineRefusedError(
+            f"The Docker Engine has no container runtime {name} ([job] container_runtime); "
+            f"it knows {', '.join(sorted(known)) or 'none by name'}: name one of these, or register it there."
+        )
 
 
 def sidecar_spec(order: JobOrder, image: str) -> ContainerSpec:

@@ -1,9 +1,38 @@
 """The seam to whoever runs jobs, in the caller's verbs."""
 
+from pathlib import Path
 from typing import Protocol
 
 from instrument.schema.job import JobEnd
 from jobs.order import JobOrder, SetupOrder
+
+
+class Objects(Protocol):
+    """Git objects that the engine keeps, so that a large repository travels to it once.
+
+    Order of calls: `held`, `hold` where that is not enough, `held` again for each order.
+    """
+
+    def held(self) -> tuple[str, ...]:
+        """Commits whose objects are there with their whole history, of any repo; may be empty.
+
+        Raises:
+            EngineUnavailableError: No engine answers.
+        """
+        ...
+
+    def hold(self, commit: str, pack: Path, *, instead_of: str | None) -> None:
+        """Keep a commit with its history; may be called twice.
+
+        Args:
+            commit: Its id.
+            pack: The pack with all of it; its index lies beside it.
+            instead_of: One that is held and need not be any more.
+
+        Raises:
+            EngineUnavailableError: No engine answers.
+        """
+        ...
 
 
 class Jobs(Protocol):
@@ -11,6 +40,11 @@ class Jobs(Protocol):
 
     Every method may be called again after a crash of the caller with the same arguments.
     """
+
+    @property
+    def objects(self) -> Objects:
+        """What the engine keeps of repositories."""
+        ...
 
     def set_up(self, order: SetupOrder) -> str:
         """Build or find the image that jobs of this base start from; return its id.
@@ -32,6 +66,7 @@ class Jobs(Protocol):
 
         Raises:
             EngineUnavailableError: No engine answers, or it went away while waiting.
+            ImageGoneError: The order's image was removed; `set_up` makes it again.
         """
         ...
 

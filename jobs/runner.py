@@ -22,7 +22,13 @@ from jobs.collect import (
 )
 from jobs.engine import Engine
 from jobs.engine.states import ContainerState
-from jobs.errors import EngineRefusedError, EngineUnavailableError, JobsError
+from jobs.errors import (
+    EngineRefusedError,
+    EngineUnavailableError,
+    ImageGoneError,
+    JobsError,
+    ObjectAbsentError,
+)
 from jobs.handover import (
     agent_command,
     keep_inputs,
@@ -33,6 +39,7 @@ from jobs.handover import (
     sidecar_line,
 )
 from jobs.images import ImageShelf
+from jobs.objects import DockerObjects
 from jobs.order import JobOrder, SetupOrder
 from jobs.pod import (
     JOB_FOLDER,
@@ -40,6 +47,7 @@ from jobs.pod import (
     job_spec,
     object_labels,
     pod_volumes,
+    require_runtime,
     select_labels,
     sidecar_spec,
 )
@@ -91,7 +99,9 @@ class DockerJobs:
 
     def set_up(self, order: SetupOrder) -> str:
         """See `jobs.ports.Jobs.set_up`."""
-        return set_up_image(order, self._engine, self._shelf(), self)
+        # Here already: the images take minutes, and the first job comes after them.
+        require_runtime(order.limits.container_runtime, self._engine.info().runtimes)
+        return set_up_image(order, self._engine, self._shelf(), self, self._say)
 
     def combination(self) -> str:
         """Name this engine, agent, job and proxy image together: another name calls for a canary.
@@ -105,13 +115,18 @@ class DockerJobs:
         parts = (engine.version, engine.arch, shelf.agent()[1], shelf.job(), shelf.sidecar())
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
+    @property
+    def objects(self) -> DockerObjects:
+        """See `jobs.ports.Jobs.objects`."""
+        return DockerObjects(self._engine, lambda: self._shelf().base(None)[1])
+
     def _shelf(self) -> ImageShelf:
         return ImageShelf(self._engine, locks=self._locks, say=self._say)
 
     def run(self, order: JobOrder, *, resumed: bool) -> JobEnd:
         """See `jobs.ports.Jobs.run`."""
         pod = self._find(order)
-        if pod.job is None or not pod.job.has_started:
+        if pod.job is None or not pod.job.has_started or pod.job.is_going:
             if resumed:
                 return self._lost(order, pod)
             self.release(order.identity.run_id, order.identity.key)
@@ -158,7 +173,7 @@ class DockerJobs:
     def _lost(self, order: JobOrder, pod: Pod) -> JobEnd:
         """The machine lost the job, or never began it: what its sidecar knows is still kept."""
         end = self._collect(order)
-        if pod.job is not None:
+        if pod.job is not None and not pod.job.is_going:
             self._engine.containers.remove(pod.job.id)
         return end
 
@@ -177,14 +192,21 @@ class DockerJobs:
         document = order_document(order, agent_command(order))
         keep_inputs(order, document)
         engine = self._engine
+        info = engine.info()
+        require_runtime(order.limits.container_runtime, info.runtimes)
         # First what can take minutes or fail: nothing is created before it is there.
         image = self._shelf().sidecar() if order.proxy is not None else None
         for name, part in pod_volumes(order).items():
             engine.volumes.create(name, object_labels(order.identity, order.role, part))
         spec = job_spec(order)
         # The engine refuses more processors than its host has.
-        spec = dataclasses.replace(spec, cpus=min(spec.cpus or 1.0, float(engine.info().cpus)))
-        job = engine.containers.create(spec)
+        spec = dataclasses.replace(spec, cpus=min(spec.cpus or 1.0, float(info.cpus)))
+        try:
+            job = engine.containers.create(spec)
+        except ObjectAbsentError as error:
+            raise ImageGoneError(f"The image {order.image} is no longer on the engine.") from error
+        if order.kept is not None:
+            self.objects.check(order.kept)
         with pack_inputs(order, document, self._inside) as tar:
             engine.containers.put(job, JOB_FOLDER, tar)
         sidecar = engine.containers.create(sidecar_spec(order, image)) if image is not None else None
@@ -205,15 +227,16 @@ class DockerJobs:
             pod.job, pod.sidecar, has_proxy=order.proxy is not None, deadline_s=order.limits.deadline_s
         )
         get = self._engine.containers.get
+        job, sidecar = _with_files(pod.job), _with_files(pod.sidecar)
         with contextlib.ExitStack() as stack:
-            out = get(pod.job.id, f"{JOB_FOLDER}/out", max_bytes=out_total(order)) if pod.job else None
-            ledger = get(pod.sidecar.id, LEDGER_FOLDER, max_bytes=LEDGER_CAP_BYTES) if pod.sidecar else None
+            out = get(job.id, f"{JOB_FOLDER}/out", max_bytes=out_total(order)) if job else None
+            ledger = get(sidecar.id, LEDGER_FOLDER, max_bytes=LEDGER_CAP_BYTES) if sidecar else None
             for archive in (out, ledger):
                 if archive is not None:
                     stack.enter_context(archive)
             has_cost = may_have_cost(order, pod.job, pod.sidecar)
             end = collect(order, container, out, ledger, has_cost=has_cost)
-        self._keep_logs(order, end, pod)
+        self._keep_logs(order, end, Pod(job, sidecar))
         return end
 
     def _keep_logs(self, order: JobOrder, end: JobEnd, pod: Pod) -> None:
@@ -237,3 +260,8 @@ class DockerJobs:
 
 def _part(state: ContainerState) -> bool:
     return state.labels.get("factory.part") != "job"
+
+
+def _with_files(state: ContainerState | None) -> ContainerState | None:
+    """The same, or none where nothing can be read of it any more."""
+    return None if state is None or state.is_going else state

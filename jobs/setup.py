@@ -5,18 +5,29 @@ Runs one job without proxy or key and keeps its container as a local image.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Protocol
+
+from filelock import Timeout
 
 from instrument.schema.job import JobEnd
 from instrument.schema.vocabulary import Ended, Role
 from jobs.engine import Engine
 from jobs.errors import ImageUnfitError
+from jobs.eviction import image_cap_bytes
+from jobs.gc import make_room, mark_used
 from jobs.images import ImageShelf
-from jobs.order import Command, JobOrder, SetupOrder
+from jobs.order import Command, JobOrder, SetupOrder, egress_only
 from jobs.pod import OURS, object_labels, select_labels
 from jobs.recipe import KIND_LABEL
+
+TOUCHED = "set-up changed tracked file"
+"""How the supervisor's sentence begins where a command changed the commit's own files."""
 
 
 class SetupRunner(Protocol):
@@ -53,22 +64,50 @@ def commit_changes(order: SetupOrder) -> tuple[str, ...]:
     return (*emptied, f"LABEL {KIND_LABEL}=setup", 'ENTRYPOINT ["/bin/sh"]', "CMD []")
 
 
-def set_up_image(order: SetupOrder, engine: Engine, shelf: ImageShelf, runner: SetupRunner) -> str:
+def set_up_image(
+    order: SetupOrder, engine: Engine, shelf: ImageShelf, runner: SetupRunner, say: Callable[[str], None]
+) -> str:
     """Find or make the image that the jobs of a base start from, return its id.
+
+    One that is made may push others out, the least recently used first. `say` gets one sentence before
+    the set-up and one after it.
 
     Raises:
         ImageUnfitError: A build or a command failed; the evidence is its log or its output.
+        JobsError: The cap on images is no number.
     """
     image = shelf.job(order.base_image, order.dockerfile)
-    if not order.cached:
-        return image
+    if order.cached:
+        image = _find_or_make(order, image, engine, shelf, runner, say)
+    mark_used(engine, image, datetime.now(UTC))
+    return image
+
+
+def _find_or_make(
+    order: SetupOrder,
+    image: str,
+    engine: Engine,
+    shelf: ImageShelf,
+    runner: SetupRunner,
+    say: Callable[[str], None],
+) -> str:
     tag = setup_tag(image, order.cached, order.inputs_digest)
     found = engine.images.inspect(tag)
     if found is not None:
         return found.id
+    cap_bytes = image_cap_bytes(os.environ)
     with shelf.lock(tag.replace("/", "-").replace(":", "-")):
         found = engine.images.inspect(tag)
-        return found.id if found is not None else _make(order, image, tag, shelf.network_env(), runner)
+        if found is not None:
+            return found.id
+        say(f"Setting up image {tag} (once).")
+        began = time.monotonic()
+        made = _make(order, image, tag, shelf.network_env(), runner)
+        say(f"Set up {tag} in {time.monotonic() - began:.0f} s.")
+    # Whoever builds at this moment stands on images that may look unused: the next set-up makes room.
+    with suppress(Timeout), shelf.lock("build").acquire(timeout=0):
+        make_room(engine, cap_bytes=cap_bytes, now=datetime.now(UTC))
+    return made
 
 
 def _make(order: SetupOrder, image: str, tag: str, network: Mapping[str, str], runner: SetupRunner) -> str:
@@ -83,6 +122,8 @@ def _make(order: SetupOrder, image: str, tag: str, network: Mapping[str, str], r
         # Of this machine and not of the set-up: it is no part of the image's key.
         commands=tuple(replace(c, env={**network, **c.env}) for c in order.cached),
         env=order.env,
+        kept=order.kept,
+        proxy=None if order.egress is None else egress_only(order.egress),
     )
     run_id, key = order.identity.run_id, order.identity.key
     # Half of an earlier set-up is of no use: the commands may not stand a second start.
@@ -91,7 +132,7 @@ def _make(order: SetupOrder, image: str, tag: str, network: Mapping[str, str], r
         end = runner.run(job, resumed=False)
         fault = find_fault(end)
         if fault is not None:
-            raise ImageUnfitError(fault, evidence=_evidence(order, end))
+            raise ImageUnfitError(fault, evidence=_evidence(order, end), end=end)
         return runner.keep_as_image(job, tag, commit_changes(order))
     finally:
         runner.release(run_id, key)

@@ -92,6 +92,9 @@ class JobEnded(Event):
     oom: bool
     duration_ms: NonNegativeInt
     peak_memory_bytes: NonNegativeInt | None
+    peak_pids: NonNegativeInt | None = None
+    """See `JobReport.peak_pids`; none: not told, as in lines from before it was."""
+    cpu_ms: NonNegativeInt | None = None
     runtime: RuntimeName | None
     version: str | None
     model_asked: str | None
@@ -99,6 +102,19 @@ class JobEnded(Event):
     calls: NonNegativeInt
     cost_microusd: NonNegativeInt
     lower_bound: bool
+
+
+class AgentDiffered(Event):
+    """The model that answered, or the program's version, is another than the configuration has."""
+
+    kind: Literal["agent_differed"] = "agent_differed"
+    key: str
+    role: Role
+    round: NonNegativeInt
+    what: Literal["model", "version"]
+    asked: str
+    """The model that was asked for; the version that our images are made with."""
+    found: str
 
 
 class CheckEnded(Event):
@@ -133,12 +149,14 @@ class ModelCallEnded(Event):
 
 
 class RequestDenied(Event):
-    """The proxy refused requests of a job, counted by reason."""
+    """The proxy refused requests of a job, counted by reason, and by host where one was not let out to."""
 
     kind: Literal["request_denied"] = "request_denied"
     key: str
     reason: str
     count: NonNegativeInt
+    host: str | None = None
+    """As the job wrote it, with its port."""
 
 
 class ReviewEnded(Event):
@@ -241,6 +259,7 @@ AnyEvent = Annotated[
     | AttemptInterrupted
     | AttemptCancelled
     | JobEnded
+    | AgentDiffered
     | CheckEnded
     | ModelCallEnded
     | RequestDenied

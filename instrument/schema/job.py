@@ -9,7 +9,8 @@ from pydantic import AwareDatetime, NonNegativeInt
 
 from instrument.schema.base import Frozen
 from instrument.schema.ledger import LedgerSummary
-from instrument.schema.vocabulary import Ended, Role, RuntimeName
+from instrument.schema.transcript import Transcript
+from instrument.schema.vocabulary import AgentFault, Ended, Role, RuntimeName
 
 
 class CommandEnd(Frozen):
@@ -83,6 +84,10 @@ class JobReport(Frozen):
     """Of the container's cgroup, children included."""
     peak_memory_bytes: NonNegativeInt | None = None
     cpu_ms: NonNegativeInt | None = None
+    """Processor time of the container; none where it is not told."""
+    peak_pids: NonNegativeInt | None = None
+    """The most processes and threads at once in the container, the supervisor's own included: the
+    kernel's count, else the most of some ten looks a second; none where neither is told."""
     survivors: NonNegativeInt = 0
     """Processes of the agent that had to be killed after it ended."""
     setup_failed: str | None = None
@@ -130,6 +135,9 @@ class AgentRun(Frozen):
     truncated: bool = False
     """The output ends in the middle of a line."""
     turns: NonNegativeInt | None = None
+    fault: AgentFault | None = None
+    """Why it did not finish; none where it did, or where the program does not say."""
+    transcript: Transcript = Transcript()
 
 
 class ContainerEnd(Frozen):

@@ -36,10 +36,20 @@ class Role(StrEnum):
 
 
 @unique
+class ProviderName(StrEnum):
+    """Whose wire protocol a job speaks, and whose prices hold."""
+
+    ANTHROPIC = "anthropic"
+    OPENAI = "openai"
+
+
+@unique
 class RuntimeName(StrEnum):
     """Which agent program works in a coder or reviewer job."""
 
     CLAUDE = "claude"
+    OPENCODE = "opencode"
+    CODEX = "codex"
     COMMAND = "command"
 
 
@@ -223,6 +233,18 @@ class Ended(StrEnum):
     SIDECAR_MISSING = "sidecar_missing"
     DISK = "disk"
     NO_PROGRESS = "no_progress"
+    HUNG_AT_END = "hung_at_end"
+
+
+@unique
+class AgentFault(StrEnum):
+    """Why an agent program did not finish, by its own words."""
+
+    MAX_TURNS = "max_turns"
+    CONTEXT_EXHAUSTED = "context_exhausted"
+    PROVIDER_ERROR = "provider_error"
+    ENDED_EARLY = "ended_early"
+    AGENT_ERROR = "agent_error"
 
 
 @unique
@@ -248,6 +270,7 @@ class EventKind(StrEnum):
     TASK_EDITED = "task_edited"
     TORN_TAIL = "torn_tail"
     RECORD_SET_ASIDE = "record_set_aside"
+    AGENT_DIFFERED = "agent_differed"
 
 
 @unique

@@ -45,7 +45,8 @@ class Engine:
         if now is None:
             raise EngineRefusedError("The Docker Engine does not tell its time.")
         version = str(raw.get("ServerVersion", ""))
-        return EngineInfo(cpus=raw["NCPU"], arch=raw["Architecture"], now_utc=now, version=version)
+        runtimes = tuple(sorted(raw.get("Runtimes") or ()))
+        return EngineInfo(raw["NCPU"], raw["Architecture"], now, version, runtimes)
 
     def networks(self, labels: Mapping[str, str]) -> tuple[str, ...]:
         """Names of the networks that carry these labels: we make none, and a test says so."""

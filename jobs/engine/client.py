@@ -119,13 +119,15 @@ def _knock(base_url: str) -> None:
             knocking.connect(path)
 
 
-def remove_until_gone(doing: str, is_gone: Callable[[], bool], remove: Callable[[], object]) -> None:
+def remove_until_gone(
+    doing: str, is_gone: Callable[[], bool], remove: Callable[[], object], within_s: float = REMOVAL_S
+) -> None:
     """Repeat a removal until its object is gone: a busy mount answers 500 or 409 for a while.
 
     Raises:
-        EngineRefusedError: It is still there after a minute.
+        EngineRefusedError: It is still there after that time; the text is the engine's last answer.
     """
-    deadline = time.monotonic() + REMOVAL_S
+    deadline = time.monotonic() + within_s
     while True:
         failure: EngineRefusedError | None = None
         try:
@@ -136,5 +138,5 @@ def remove_until_gone(doing: str, is_gone: Callable[[], bool], remove: Callable[
         if is_gone():
             return
         if time.monotonic() > deadline:
-            raise failure or EngineRefusedError(f"The Docker Engine did not {doing} in {REMOVAL_S} s.")
+            raise failure or EngineRefusedError(f"The Docker Engine did not {doing} in {within_s:g} s.")
         time.sleep(0.2)

@@ -7,11 +7,12 @@ import contextlib
 import socket
 import tempfile
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import IO, Any
 
 from jobs.classify import Meaning
 from jobs.engine.client import Api, mapped, remove_until_gone
-from jobs.engine.states import ContainerState, parse_container
+from jobs.engine.states import ContainerState, parse_container, parse_time
 from jobs.errors import EngineRefusedError
 from jobs.pod import OPEN_FILES, ContainerSpec
 
@@ -84,6 +85,7 @@ class Containers:
             mounts=mounts,
             log_config=log,
             auto_remove=False,
+            runtime=spec.runtime,
         )
 
     def start(self, container: str) -> None:
@@ -196,11 +198,26 @@ class Volumes:
         if (raw.get("Labels") or {}) != dict(labels):
             raise EngineRefusedError(f"A volume named {name} exists and is not this job's; remove it.")
 
-    def find(self, labels: Mapping[str, str]) -> tuple[tuple[str, Mapping[str, str]], ...]:
-        """Names and labels of all volumes that carry every one of these labels with these values."""
+    def find(
+        self, labels: Mapping[str, str], *, unused: bool = False
+    ) -> tuple[tuple[str, Mapping[str, str]], ...]:
+        """Names and labels of all volumes that carry every one of these labels with these values.
+
+        Args:
+            labels: An empty value means any.
+            unused: Only those that no container has, running or not.
+        """
+        filters = label_filters(labels) | ({"dangling": ["true"]} if unused else {})
         with mapped("list volumes"):
-            raw: Any = self._api.volumes(filters=label_filters(labels))
+            raw: Any = self._api.volumes(filters=filters)
         return tuple((row["Name"], row.get("Labels") or {}) for row in raw.get("Volumes") or ())
+
+    def created_utc(self, name: str) -> datetime | None:
+        """When a volume was made; none where it does not exist, or its driver does not say."""
+        with mapped(f"inspect volume {name}", ignore=ABSENT):
+            raw: Any = self._api.inspect_volume(name)
+            return parse_time(raw.get("CreatedAt") or "")
+        return None
 
     def remove(self, name: str) -> None:
         """Remove a volume; absent is no error.

@@ -35,6 +35,27 @@ class Images:
             rows: Any = self._api.images(filters=label_filters(labels))
         return tuple(parse_image(row) for row in rows)
 
+    def all(self) -> tuple[tuple[ImageState, ...], tuple[ImageState, ...]]:
+        """Every image that the engine lists, ours or not, and the steps between that it does not list.
+
+        Those are kept by some engines alone; what went meanwhile is left out.
+        """
+        listed = {row.id for row in self.find({})}
+        with mapped("list images"):
+            rows: Any = self._api.images(all=True)
+        found = [self.inspect(name) for name in {row["Id"] for row in rows} | listed]
+        states = [state for state in found if state is not None]
+        return (
+            tuple(state for state in states if state.id in listed),
+            tuple(state for state in states if state.id not in listed),
+        )
+
+    def tag(self, image: str, tag: str) -> None:
+        """Give an image one more tag, which is taken from another that has it."""
+        repository, _, version = tag.rpartition(":")
+        with mapped(f"tag image {image}"):
+            self._api.tag(image, repository, version)
+
     def remove(self, reference: str, *, force: bool = False) -> bool:
         """Remove an image with its untagged parents; whether it went (in use or absent: no).
 

@@ -6,11 +6,14 @@ Pure: no I/O.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 YEAR_ONE = "0001-"
 """The engine's way to write that something has not happened."""
+
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+"""Of an image whose maker left its time out."""
 
 STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)")
 
@@ -24,6 +27,8 @@ class EngineInfo:
     """As `uname -m` says it, such as `x86_64`."""
     now_utc: datetime
     version: str = ""
+    runtimes: tuple[str, ...] = ()
+    """Names of the container runtimes that it can be asked for; sorted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +44,19 @@ class ContainerState:
     started_utc: datetime | None
     finished_utc: datetime | None
     labels: Mapping[str, str]
+    image: str = ""
+    """Id of the image that it was made from."""
+    created_utc: datetime | None = None
 
     @property
     def is_running(self) -> bool:
         """Whether its processes exist."""
         return self.status in ("running", "paused", "restarting")
+
+    @property
+    def is_going(self) -> bool:
+        """Whether its removal was begun and has not come to an end: none of its files can be read."""
+        return self.status in ("removing", "dead")
 
     @property
     def has_started(self) -> bool:
@@ -58,6 +71,11 @@ class ImageState:
     id: str
     tags: tuple[str, ...]
     labels: Mapping[str, str]
+    created_utc: datetime = LONG_AGO
+    size_bytes: int = 0
+    """With everything that it shares with others."""
+    layers: tuple[str, ...] = ()
+    """Digests, the lowest first; only an inspection tells them."""
 
 
 def parse_time(text: str) -> datetime | None:
@@ -87,10 +105,21 @@ def parse_container(raw: Any) -> ContainerState:  # noqa: ANN401 - the engine's 
         started_utc=parse_time(state["StartedAt"]),
         finished_utc=parse_time(state["FinishedAt"]),
         labels=raw["Config"].get("Labels") or {},
+        image=raw.get("Image", ""),
+        created_utc=parse_time(raw.get("Created", "")),
     )
 
 
 def parse_image(raw: Any) -> ImageState:  # noqa: ANN401 - the engine's JSON
     """Read one image, from an inspection or from a row of a list."""
     labels = (raw.get("Config") or {}).get("Labels") or raw.get("Labels") or {}
-    return ImageState(raw["Id"], tuple(raw.get("RepoTags") or ()), labels)
+    created = raw.get("Created") or 0
+    made = datetime.fromtimestamp(created, UTC) if isinstance(created, int) else parse_time(created)
+    return ImageState(
+        id=raw["Id"],
+        tags=tuple(raw.get("RepoTags") or ()),
+        labels=labels,
+        created_utc=made or LONG_AGO,
+        size_bytes=raw.get("Size") or 0,
+        layers=tuple((raw.get("RootFS") or {}).get("Layers") or ()),
+    )

@@ -16,6 +16,7 @@ from .leftovers import Leftovers
 from .order import Order
 from .places import Places
 from .sealed import Git, GitError
+from .settings import unhide
 from .walk import Survey, clear_special, survey
 
 MOST_NAMED = 100
@@ -65,6 +66,8 @@ def capture(order: Order, places: Places, left: Leftovers, until: float) -> Capt
     report.special = names(found.special)
     report.unreadable = names(found.unreadable)
     clear_special(repo, found.special, places.user)
+    if order.agent:
+        unhide(git, places, order.agent.hidden)
     changes = list_changes(git, left, order.patch_files)
     nested = set(_captured_nested(git, found)) | set(changes.nested)
     report.nested_repos = names(nested)

@@ -63,6 +63,7 @@ def list_changes(git: Git, left: Leftovers, keep: int) -> Changes:
     git.run("update-index", "-q", "--refresh", ok=(0, 1))
     changes = Changes(keep)
     _list_tracked(git, changes)
+    _list_filled(git, changes)
     _list_new(git, left, changes)
     changes.biggest.sort(reverse=True)
     return changes
@@ -114,6 +115,14 @@ def _list_tracked(git: Git, changes: Changes) -> None:
         changes.add_written(path, size, max(0, size - old_size))
 
 
+def _list_filled(git: Git, changes: Changes) -> None:
+    """A submodule's folder with anything in it: without a repository there, git names those files nowhere."""
+    for record in git.records("ls-files", "-z", "--stage"):
+        head, _, path = record.partition(b"\t")
+        if head.startswith(_GITLINK) and _has_entries(git, path):
+            changes.nested.append(path)
+
+
 def _list_new(git: Git, left: Leftovers, changes: Changes) -> None:
     for path in git.records("ls-files", "-z", "--others", "--exclude-standard"):
         # An in-tree rule such as `!*/` outweighs the ignore file, so the list is asked again.
@@ -137,6 +146,14 @@ def _state(git: Git, path: bytes) -> os.stat_result | None:
         return os.lstat(os.path.join(os.fsencode(git.work_tree), path))
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def _has_entries(git: Git, path: bytes) -> bool:
+    state = _state(git, path)
+    if state is None or not stat.S_ISDIR(state.st_mode):
+        return False
+    with os.scandir(os.path.join(os.fsencode(git.work_tree), path)) as entries:
+        return any(True for _ in entries)
 
 
 def _blob_sizes(git: Git, blobs: list[bytes]) -> list[int]:

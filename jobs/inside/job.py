@@ -10,8 +10,9 @@ import sys
 import time
 from datetime import datetime, timezone
 
+from .ballast import drop_ballast, lay_ballast
 from .capture import capture
-from .cgroup import read_counters
+from .cgroup import PidsSeen, read_counters
 from .changes import untracked_paths
 from .ending import end_all
 from .handback import RESULT_BYTES, REVIEW_BYTES, take
@@ -21,7 +22,8 @@ from .order import Agent, Order, read_order
 from .output import Masker
 from .places import Places
 from .prepare import empty_out, is_socket_there, place_prompt
-from .report import EXITED, SIDECAR_MISSING, Report, as_document, write_document
+from .relay import open_relay
+from .report import DISK, EXITED, SIDECAR_MISSING, Report, as_document, write_document
 from .sealed import Git
 from .tree import lay, write_excludes
 from .watch import Pump
@@ -43,9 +45,13 @@ def main() -> int:
         order = read_order(places.order)
         masker = Masker(order.secrets)
         report.key, report.role = order.key, order.role
+        lay_ballast(places)
         Job(order, places, report, clock).do()
     except Exception as error:  # noqa: BLE001 - the outermost frame: every failure becomes a line of the report
         report.fail(f"{type(error).__name__}: {error}")
+    if drop_ballast(places):
+        # Whatever failed on a full disk is not the agent's fault, and not ours.
+        report.ended, report.error = DISK, None
     if report.error:
         report.error = masker.all(report.error.encode("utf-8", "backslashreplace")).decode("utf-8", "replace")
     try:
@@ -74,7 +80,8 @@ class Job:
         try:
             self._prepare()
             if is_socket_there(self._order.socket, self._deadline):
-                self._work()
+                with open_relay(self._order.egress_port, self._order.socket):
+                    self._work()
             else:
                 self._report.ended = SIDECAR_MISSING
         finally:
@@ -95,7 +102,8 @@ class Job:
             place_prompt(self._places, self._order.agent.review_path)
 
     def _work(self) -> None:
-        pump = Pump()
+        pids = PidsSeen()
+        pump = Pump(pids.look)
         worker = Worker(self._order, self._places, pump, self._deadline, self._began)
         try:
             if not self._run_always(worker):
@@ -106,6 +114,7 @@ class Job:
             else:
                 self._run_commands(worker)
         finally:
+            self._report.peak_pids = pids.most
             pump.close()
 
     def _run_always(self, worker: Worker) -> bool:

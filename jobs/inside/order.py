@@ -52,6 +52,16 @@ class Agent:
     reads_prompt: bool
     review_path: str | None
     shell_calls: ShellCalls | None = None
+    last_lines: tuple[Mapping[str, str], ...] = ()
+    """What its last line holds, path to text: one of these; none: it is waited for."""
+    relay_port: int | None = None
+    """Where 127.0.0.1 shall lead to the proxy; none: it talks to the socket itself."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Its settings: path below their folder to text."""
+    cleared: tuple[str, ...] = ()
+    """Paths in HOME that go before it starts."""
+    hidden: tuple[str, ...] = ()
+    """Paths in the tree that are not laid for it."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +88,10 @@ class Order:
     """How often the agent may run one command without a change of the tree; 0: that is not looked at."""
     gate_commands: tuple[str, ...] = ()
     """The gate's shell lines."""
+    alternates: str | None = None
+    """A folder of git objects beside the pack; none: all are in the pack."""
+    egress_port: int | None = None
+    """Where 127.0.0.1 shall lead to the proxy for whatever the job runs; none: nowhere."""
 
 
 def read_order(path: str) -> Order:
@@ -134,6 +148,8 @@ def parse_order(document: Any) -> Order:  # noqa: ANN401 - a foreign payload
         first_call_marker=order.optional_text("first_call_marker"),
         same_command=order.count("same_command"),
         gate_commands=order.texts("gate_commands"),
+        alternates=order.optional_text("alternates"),
+        egress_port=None if order.get("egress_port") is None else int(order.number("egress_port")),
     )
 
 
@@ -149,7 +165,18 @@ def _agent(agent: _Reader) -> Agent:
         raise OrderError(f"order.json: agent: review_path {review!r} is not a plain path in the tree")
     calls = agent.get("shell_calls")
     shell_calls = None if calls is None else _shell_calls(_Reader(calls, "order.json: agent: shell_calls"))
-    return Agent(argv, agent.texts_by_name("env"), stdin == "prompt", review, shell_calls)
+    return Agent(
+        argv=argv,
+        env=agent.texts_by_name("env"),
+        reads_prompt=stdin == "prompt",
+        review_path=review,
+        shell_calls=shell_calls,
+        last_lines=tuple(item.texts_by_name("line") for item in agent.objects("last_lines")),
+        relay_port=None if agent.get("relay_port") is None else int(agent.number("relay_port")),
+        files=agent.texts_by_name("files") if agent.get("files") else {},
+        cleared=agent.texts("cleared") if agent.get("cleared") else (),
+        hidden=agent.texts("hidden") if agent.get("hidden") else (),
+    )
 
 
 def _shell_calls(calls: _Reader) -> ShellCalls:
@@ -217,12 +244,16 @@ class _Reader:
                 raise OrderError(f"{self._name}: {key}.{name} is not a variable with a text")
         return value
 
-    def commands(self, key: str) -> tuple[Command, ...]:
-        value = self.get(key)
+    def objects(self, key: str) -> list[_Reader]:
+        value = [] if self.get(key) is None else self.get(key)
         if not isinstance(value, list):
+            raise self._wrong(key, "a list")
+        return [_Reader(item, f"{self._name}: {key}[{n}]") for n, item in enumerate(value)]
+
+    def commands(self, key: str) -> tuple[Command, ...]:
+        if not isinstance(self.get(key), list):
             raise self._wrong(key, "a list of commands")
-        readers = [_Reader(item, f"{self._name}: {key}[{n}]") for n, item in enumerate(value)]
         return tuple(
             Command(r.text("name"), r.text("run"), r.number("timeout_s"), r.texts_by_name("env"))
-            for r in readers
+            for r in self.objects(key)
         )

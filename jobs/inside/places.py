@@ -38,6 +38,11 @@ class Places:
         return self._at("home", "agent")
 
     @property
+    def settings(self) -> str:
+        """Where the agent program finds what the order gives it to read, made anew for each job."""
+        return self._at("home", "agent", ".factory")
+
+    @property
     def job(self) -> str:
         """Root's, 0700: the agent can neither read nor write below it."""
         return self._at("job")

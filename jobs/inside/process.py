@@ -6,6 +6,7 @@ Limits: the only module that forks or starts a process; ends none of them.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from typing import Callable, Mapping, Sequence
 
@@ -13,6 +14,7 @@ from .places import User
 
 UMASK = 0o022
 _MESSAGE_BYTES = 4096
+_STDERR = 2
 
 
 class ChildError(Exception):
@@ -78,6 +80,17 @@ def do_as(user: User, work: Callable[[], None]) -> None:
     if status != 0:
         text = message.decode("utf-8", "replace").strip() or f"a child ended with status {status}"
         raise ChildError(" ".join(text.split()))
+
+
+def fork_as(user: User, work: Callable[[], None]) -> int:
+    """Fork a child of that user that does `work`, and give its id; the caller ends it and waits for it."""
+    pid = os.fork()
+    if pid == 0:
+        # The parent's way of being woken is not the child's.
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        _work_and_exit(user, work, _STDERR)
+    return pid
 
 
 def _work_and_exit(user: User, work: Callable[[], None], writer: int) -> None:

@@ -17,6 +17,7 @@ from .handback import ABSENT
 
 EXITED, DEADLINE, NO_FIRST_CALL = "exited", "deadline", "no_first_call"
 SIDECAR_MISSING, DISK, NO_PROGRESS = "sidecar_missing", "disk", "no_progress"
+HUNG_AT_END = "hung_at_end"
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ class Report:
     error: str | None = None
     stalled_command: str | None = None
     stalled_count: int = 0
+    peak_pids: int | None = None
+    """The most that were seen; the kernel's own count goes before it."""
 
     def fail(self, sentence: str) -> None:
         """Note a failure of the supervisor; the first one stands."""
@@ -69,6 +72,7 @@ def as_document(report: Report, counters: Counters, started: datetime, duration_
         "schema_version": 1,
         **asdict(report),
         **asdict(counters),
+        "peak_pids": report.peak_pids if counters.peak_pids is None else counters.peak_pids,
         "started_utc": started.astimezone(timezone.utc).isoformat(),
         "duration_ms": milliseconds(duration_s),
     }

@@ -14,6 +14,7 @@ from .order import Order
 from .places import Places
 from .process import do_as
 from .sealed import AGENT_CONFIG, CONFIG, Git, make_directory
+from .settings import hide
 
 BRANCH = "work"
 
@@ -36,6 +37,8 @@ def lay(order: Order, places: Places, left: Leftovers, until: float) -> None:
         # Finds the files that are as they should be: rewriting them all would copy them out of the image.
         agent_git.run("update-index", "-q", "--refresh", ok=(0, 1))
     agent_git.run("checkout-index", "--all", "--force", "--index", "--quiet")
+    if order.agent and order.agent.hidden:
+        hide(agent_git, places, order.agent.hidden)
     _take_index(places)
     write_excludes(places, left)
 
@@ -49,9 +52,17 @@ def write_excludes(places: Places, left: Leftovers) -> None:
 def _take_pack(git: Git, order: Order) -> None:
     shutil.rmtree(git.git_dir, ignore_errors=True)
     make_directory(git.git_dir, CONFIG, order.commit + "\n")
+    _name_alternates(git.git_dir, order)
     with open(order.pack, "rb") as pack:
         git.run("index-pack", "--stdin", stdin=pack.fileno())
     git.run("cat-file", "-e", order.commit + "^{tree}")
+
+
+def _name_alternates(git_dir: str, order: Order) -> None:
+    """Let git find what the engine keeps for many jobs; it is mounted read-only."""
+    if order.alternates is not None:
+        with open(os.path.join(git_dir, "objects", "info", "alternates"), "w", encoding="utf-8") as file:
+            file.write(order.alternates + "\n")
 
 
 def _make_agent_repository(order: Order, places: Places, left: Leftovers) -> None:
@@ -68,6 +79,7 @@ def _make_agent_repository(order: Order, places: Places, left: Leftovers) -> Non
         for name in os.listdir(places.hand):
             _remove(os.path.join(places.hand, name))
         make_directory(target, AGENT_CONFIG, f"ref: refs/heads/{BRANCH}\n")
+        _name_alternates(target, order)
         with open(os.path.join(target, "refs", "heads", BRANCH), "w", encoding="ascii") as ref:
             ref.write(order.commit + "\n")
         with open(os.path.join(target, "info", "exclude"), "wb") as file:

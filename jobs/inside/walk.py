@@ -83,9 +83,10 @@ def clear_special(repo: bytes, special: list[bytes], user: User) -> None:
 
     def remove() -> None:
         for path in special:
-            full = os.path.join(repo, path)
-            os.chmod(os.path.dirname(full), 0o700)
-            os.unlink(full)
+            # From the top down: a folder in a shut folder cannot be opened before it.
+            for end in [0] + [at for at, byte in enumerate(path) if byte == ord("/")]:
+                os.chmod(os.path.join(repo, path[:end]), 0o700)
+            os.unlink(os.path.join(repo, path))
 
     if special:
         do_as(user, remove)

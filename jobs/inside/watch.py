@@ -26,7 +26,9 @@ Limit = Callable[[], Optional[str]]
 class Pump:
     """Drains pipes into sinks; one that a background process holds open is drained to the job's end."""
 
-    def __init__(self) -> None:
+    def __init__(self, look: Callable[[], None] = lambda: None) -> None:
+        """Call `look` at each turn: at least ten times a second while a program is waited for."""
+        self._look = look
         self._selector = selectors.DefaultSelector()
         self._wake_reader, self._wake_writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._selector.register(self._wake_reader, selectors.EVENT_READ, None)
@@ -40,6 +42,7 @@ class Pump:
 
     def turn(self, timeout_s: float) -> None:
         """Wait for data or for a program's end, at most so long, and take what is there."""
+        self._look()
         for key, _ in self._selector.select(max(timeout_s, 0)):
             if key.data is None:
                 with contextlib.suppress(BlockingIOError):

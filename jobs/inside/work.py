@@ -14,12 +14,15 @@ from typing import Iterable, Mapping
 
 from .disk import Disk
 from .ending import end_all, living
+from .lastline import LastLine
 from .leftovers import Leftovers
 from .order import Agent, Command, Order
 from .output import Both, Head, Masker, Sink, Tail
 from .places import Places
 from .process import start
+from .relay import open_relay
 from .report import DEADLINE, DISK, NO_FIRST_CALL, CommandEnd, Report, milliseconds
+from .settings import lay_settings
 from .stalls import overhear, shown
 from .watch import Limit, Pump, first_call, past, wait
 
@@ -84,11 +87,18 @@ class Worker:
 
     def run_agent(self, agent: Agent, left: Leftovers, report: Report) -> None:
         """Run the agent until it ends or passes a limit; fills in how it ended."""
+        with open_relay(agent.relay_port, self.order.socket):
+            self._run_agent(agent, left, report)
+
+    def _run_agent(self, agent: Agent, left: Leftovers, report: Report) -> None:
         out, secrets = self.places.out, self.order.secrets
         transcript = Head(os.path.join(out, "transcript.jsonl"), TRANSCRIPT_BYTES, Masker(secrets))
         errors = Tail(os.path.join(out, "agent-stderr.txt"), OUTPUT_BYTES, Masker(secrets))
         stalls = overhear(self.order, agent, self.places, left)
-        output = Both(transcript, stalls) if stalls else transcript
+        output: Sink = Both(transcript, stalls) if stalls else transcript
+        last = LastLine(agent.last_lines)
+        output = Both(output, last) if agent.last_lines else output
+        lay_settings(self.places, agent.files, agent.cleared)
         began = time.monotonic()
         source = self.places.prompt if agent.reads_prompt else os.devnull
         with open(source, "rb") as stdin:
@@ -100,7 +110,7 @@ class Worker:
             report.exit_code = _NOT_FOUND if is_absent else _NOT_EXECUTABLE
         else:
             due = first_call(self.order.first_call_marker, began + self.order.first_call_s, NO_FIRST_CALL)
-            limits = [*self._job_limits(), due, *([stalls.as_limit()] if stalls else [])]
+            limits = [*self._job_limits(), due, last.as_limit(), *([stalls.as_limit()] if stalls else [])]
             passed = wait(child, self.pump, limits)
             if passed:
                 report.ended = passed

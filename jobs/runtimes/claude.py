@@ -3,23 +3,23 @@
 Pure: no I/O. Flags, variables and the shape of its output were read from version 2.1.332 itself.
 """
 
-import json
-from collections.abc import Iterator
 from typing import Any
 
 from instrument.schema.job import AgentRun
-from instrument.schema.vocabulary import RuntimeName
+from instrument.schema.transcript import CallSeen
+from instrument.schema.vocabulary import AgentFault, ProviderName, RuntimeName
 from jobs.errors import JobsError
 from jobs.order import AgentWork
 from jobs.pod import SOCKET
-from jobs.runtimes.protocol import AgentCommand, ShellCalls
+from jobs.runtimes.jsonlines import Notes, count, dig, is_truncated, last_words, messages, text
+from jobs.runtimes.protocol import REPO, SETTINGS, AgentCommand, ShellCalls
 
-ERROR_CHARACTERS = 500
 SYNTHETIC = "<synthetic>"
 """The model that the program names where it writes a message by itself, such as an error's text."""
 
 QUIET = (
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY",
+    "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS",
     "CLAUDE_CODE_DISABLE_FEEDBACK_SURVEY",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
     "CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK",
@@ -35,8 +35,13 @@ QUIET = (
 """Nothing but the socket is reachable: what else the program tries costs start time and noise.
 
 Without the fallback's end, a stream that was cut is asked for again unstreamed, which a
-ledger can only charge at its reservation when that is lost too.
+ledger can only charge at its reservation when that is lost too. With background tasks of its own
+it goes on after its last message, for as long as one of them runs.
 """
+
+DISALLOWED = ("CronCreate", "Monitor", "ScheduleWakeup", "WebFetch", "WebSearch")
+"""The first three let it wait after its last message. WebFetch has no network; WebSearch is run, and
+billed by the search, at the provider, where the ledger does not see it."""
 
 SHELL_CALLS = ShellCalls(
     line={"type": "assistant"},
@@ -44,12 +49,22 @@ SHELL_CALLS = ShellCalls(
     item={"type": "tool_use", "name": "Bash"},
     command="input.command",
 )
+LAST_LINES = ({"type": "result"},)
+MEMORY = f"@{REPO}/CLAUDE.md\n@{REPO}/AGENTS.md\n"
+"""The user's own instructions, which take in the tree's: one that is absent is passed by."""
+
+FAULTS = {
+    "api_error": AgentFault.PROVIDER_ERROR,
+    "max_turns": AgentFault.MAX_TURNS,
+    "prompt_too_long": AgentFault.CONTEXT_EXHAUSTED,
+}
 
 
 class ClaudeRuntime:
     """The prompt comes by standard input, a line of JSON an event goes out."""
 
     name = RuntimeName.CLAUDE
+    provider = ProviderName.ANTHROPIC
     uses_model = True
 
     def command(self, work: AgentWork) -> AgentCommand:
@@ -65,13 +80,12 @@ class ClaudeRuntime:
             "stream-json",
             "--verbose",
             "--dangerously-skip-permissions",
-            # Without `project` it does not read CLAUDE.md; the settings that come with it are the tree's too.
+            # With `project` it would apply the tree's settings, hooks, agents, skills and commands too.
             "--setting-sources",
-            "user,project",
-            # The first has no network; the second is run, and billed by the search, at the provider,
-            # where the ledger does not see it.
+            "user",
+            "--strict-mcp-config",
             "--disallowed-tools",
-            "WebFetch,WebSearch",
+            ",".join(DISALLOWED),
             "--model",
             work.model,
         )
@@ -87,74 +101,98 @@ class ClaudeRuntime:
             # Behind a base URL of one's own it leaves its tool search out otherwise.
             "ENABLE_TOOL_SEARCH": "true",
             "CLAUDE_CODE_AUTO_COMPACT_WINDOW": str(work.context_limit_tokens),
+            "CLAUDE_CONFIG_DIR": f"{SETTINGS}/claude",
         }
-        return AgentCommand(argv, {**env, **dict.fromkeys(QUIET, "1")}, shell_calls=SHELL_CALLS)
+        return AgentCommand(
+            argv,
+            {**env, **dict.fromkeys(QUIET, "1")},
+            shell_calls=SHELL_CALLS,
+            last_lines=LAST_LINES,
+            files={"claude/CLAUDE.md": MEMORY},
+        )
 
     def parse(self, work: AgentWork, transcript: bytes, stderr: bytes) -> AgentRun:
-        """Read its first and last message and the model that answered."""
-        version = answered = error = None
-        turns: int | None = None
-        has_result = has_succeeded = False
-        for message in _messages(transcript):
-            match message.get("type"):
-                case "system" if message.get("subtype") == "init":
-                    version = _text(message.get("claude_code_version")) or version
-                case "assistant":
-                    inner = message.get("message")
-                    model = _text(inner.get("model")) if isinstance(inner, dict) else None
-                    answered = model if model and model != SYNTHETIC else answered
-                case "result":
-                    has_result = True
-                    has_succeeded = message.get("subtype") == "success" and message.get("is_error") is False
-                    said = _text(message.get("result")) or _text(message.get("subtype")) or "no text"
-                    error = None if has_succeeded else said[:ERROR_CHARACTERS]
-                    count = message.get("num_turns")
-                    turns = count if isinstance(count, int) and count >= 0 else None
-                case _:
-                    pass
-        if not has_result:
-            tail = stderr.decode(errors="replace").strip()
-            error = tail[-ERROR_CHARACTERS:] or "It ended without its last message."
+        """Read its messages: who answered, what was done, how it ended."""
+        said = _Said()
+        for message in messages(transcript):
+            said.take(message)
+        has_finished = said.result is not None and (
+            said.result.get("subtype") == "success" and said.result.get("is_error") is False
+        )
         return AgentRun(
             runtime=self.name,
-            version=version,
+            version=said.version,
             model_asked=work.model,
-            model_answered=answered,
-            finished=has_succeeded,
-            error=error,
-            truncated=_is_truncated(transcript),
-            turns=turns,
+            model_answered=said.answered,
+            finished=has_finished,
+            error=None if has_finished else _error(said.result, stderr),
+            truncated=is_truncated(transcript),
+            turns=count(dig(said.result, "num_turns")),
+            fault=None if has_finished else _fault(said.result),
+            transcript=said.notes.taken(),
         )
 
 
-def _text(value: object) -> str | None:
-    """A text that can be written anywhere: JSON may hold half of a surrogate pair."""
-    if not isinstance(value, str):
-        return None
-    return value.encode("utf-8", errors="replace").decode()
+class _Said:
+    """What the messages so far have told."""
+
+    def __init__(self) -> None:
+        self.version: str | None = None
+        self.answered: str | None = None
+        self.result: dict[str, Any] | None = None
+        self.notes = Notes()
+        self._last_id: object = None
+
+    def take(self, message: dict[str, Any]) -> None:
+        """Read the next message."""
+        content = dig(message, "message", "content")
+        items = content if isinstance(content, list) else []
+        match message.get("type"):
+            case "system" if message.get("subtype") == "init":
+                self.version = text(message.get("claude_code_version")) or self.version
+            case "assistant":
+                self._take_answer(message, items)
+            case "user":
+                self._take_tool_ends(items)
+            case "result":
+                self.result = message
+            case _:
+                pass
+
+    def _take_answer(self, message: dict[str, Any], items: list[Any]) -> None:
+        model = text(dig(message, "message", "model"))
+        if model == SYNTHETIC:
+            self.notes.error(dig(items[0], "text") if items else None)
+            return
+        self.answered = model or self.answered
+        identity = dig(message, "message", "id")
+        # A message comes in as many lines as it has blocks; its output is not counted whole in any.
+        if identity is None or identity != self._last_id:
+            tokens = count(dig(message, "message", "usage", "input_tokens"))
+            request_id = text(message.get("request_id"))
+            self.notes.call(CallSeen(model=model, request_id=request_id, input_tokens=tokens))
+        self._last_id = identity
+        for item in items:
+            if dig(item, "type") != "tool_use":
+                continue
+            self.notes.tool(dig(item, "id"), dig(item, "name"))
+            if dig(item, "name") == "Read":
+                asked = dig(item, "input")
+                self.notes.read(dig(asked, "file_path"), dig(asked, "offset"), dig(asked, "limit"))
+
+    def _take_tool_ends(self, items: list[Any]) -> None:
+        for item in items:
+            if dig(item, "type") == "tool_result":
+                self.notes.tool(dig(item, "tool_use_id"), None, is_ok=dig(item, "is_error") is not True)
 
 
-def _messages(transcript: bytes) -> Iterator[dict[str, Any]]:
-    """The messages of all whole lines; a line that is no JSON object is left out."""
-    start = 0
-    while start < len(transcript):
-        end = transcript.find(b"\n", start)
-        end = len(transcript) if end < 0 else end
-        message = _load(transcript[start:end])
-        if message is not None:
-            yield message
-        start = end + 1
+def _error(result: dict[str, Any] | None, stderr: bytes) -> str:
+    if result is None:
+        return last_words(stderr)
+    return text(result.get("result")) or text(result.get("subtype")) or "no text"
 
 
-def _load(line: bytes) -> dict[str, Any] | None:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _is_truncated(transcript: bytes) -> bool:
-    """Whether the last line was cut: it has no end and cannot be read."""
-    last = transcript[transcript.rfind(b"\n") + 1 :]
-    return bool(last.strip()) and _load(last) is None
+def _fault(result: dict[str, Any] | None) -> AgentFault:
+    if result is None:
+        return AgentFault.ENDED_EARLY
+    return FAULTS.get(str(result.get("terminal_reason")), AgentFault.AGENT_ERROR)

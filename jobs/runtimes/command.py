@@ -17,6 +17,7 @@ class CommandRuntime:
     """The line gets the prompt on its standard input and as the file $FACTORY_PROMPT."""
 
     name = RuntimeName.COMMAND
+    provider = None
     uses_model = False
 
     def command(self, work: AgentWork) -> AgentCommand:

@@ -8,8 +8,16 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from instrument.schema.job import AgentRun
-from instrument.schema.vocabulary import RuntimeName
+from instrument.schema.vocabulary import ProviderName, RuntimeName
 from jobs.order import AgentWork
+
+RELAY_PORT = 17321
+"""Below the range that a kernel gives out by itself."""
+RELAY = f"http://127.0.0.1:{RELAY_PORT}"
+"""Never `localhost`: `::1` does not exist in a job's container."""
+REPO = "/repo"
+SETTINGS = "/home/agent/.factory"
+"""A folder of the job's own, made anew by the supervisor: nothing that a set-up left is in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +49,16 @@ class AgentCommand:
     stdin: Literal["prompt", "null"] = "prompt"
     shell_calls: ShellCalls | None = None
     """None: it does not tell them, and nothing is counted."""
+    last_lines: tuple[Mapping[str, str], ...] = ()
+    """How its last line looks, path to text: one of these, after which it has to exit; none: unknown."""
+    is_relayed: bool = False
+    """It speaks TCP only: the proxy is to be found at `RELAY`."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """What it reads by itself: path below `SETTINGS` to text."""
+    cleared: tuple[str, ...] = ()
+    """Paths in HOME that it would obey too: whatever a set-up command left there goes."""
+    hidden: tuple[str, ...] = ()
+    """Paths at the top of the tree that are not laid for it, where no setting keeps it from obeying them."""
 
 
 class Runtime(Protocol):
@@ -49,6 +67,11 @@ class Runtime(Protocol):
     @property
     def name(self) -> RuntimeName:
         """Which row of the table it is."""
+        ...
+
+    @property
+    def provider(self) -> ProviderName | None:
+        """Whose protocol it speaks; none: that follows from the model."""
         ...
 
     @property

@@ -183,10 +183,16 @@ def test_a_hostile_tree_is_captured_whole(
 
 def test_special_files_are_named_and_never_captured(box: Box, repo: Repo) -> None:
     done = box.run(
-        repo, repo.head(), run="mkfifo src/pipe; python3 -c 'import socket as s; s.socket(1).bind(\"sock\")'"
+        repo,
+        repo.head(),
+        run="""
+        mkfifo src/pipe; python3 -c 'import socket as s; s.socket(1).bind("sock")'
+        mkdir -p shut/too; mkfifo shut/too/pipe; chmod 0 shut/too shut
+        """,
     )
+    assert done.report.error is None
     assert done.report.tree is not None
-    assert done.report.tree.special == ("sock", "src/pipe")
+    assert done.report.tree.special == ("shut/too/pipe", "sock", "src/pipe")
     assert done.report.tree.changed_paths == 0
 
 
@@ -249,9 +255,15 @@ def test_a_submodule_of_the_base_stays_as_it_is_until_it_is_filled(
     assert calm.report.tree is not None
     assert calm.report.tree.changed_paths == 1
     assert calm.report.tree.tree == prove(repo, calm, tmp_path)
-    filled = box.run(repo, base, run="cd lib && git init -q && git commit -q --allow-empty -m x")
-    assert filled.report.tree is not None
-    assert filled.report.tree.nested_repos == ("lib",)
+    for fill in (
+        "cd lib && git init -q && git commit -q --allow-empty -m x",
+        "echo x > lib/x",
+        "mkdir lib/x",
+    ):
+        filled = box.run(repo, base, run=fill)
+        assert filled.report.tree is not None
+        assert filled.report.tree.nested_repos == ("lib",)
+        assert filled.report.tree.tree is None
 
 
 def test_a_change_that_keeps_size_and_time_is_seen(box: Box, repo: Repo) -> None:

@@ -10,7 +10,7 @@ import docker
 import pytest
 
 from instrument.schema.vocabulary import Ended
-from jobs.errors import EngineRefusedError, EngineUnavailableError
+from jobs.errors import EngineRefusedError, EngineUnavailableError, ImageGoneError
 from jobs.order import MIB, Command, Limits
 from jobs.pod import job_spec
 from jobs.runner import DockerJobs
@@ -221,11 +221,12 @@ def test_a_name_taken_by_a_stranger_is_refused_and_the_stranger_stays(world: Wor
         assert world.engine.containers.inspect(stranger) is not None
     finally:
         world.engine.containers.remove(stranger)
+    assert world.jobs.run(order, resumed=False).report is not None
 
 
 def test_an_absent_image_is_one_sentence_and_leaves_nothing(world: World) -> None:
     order = world.order("check-5", commands=(Command("unit", "true"),), image="sha256:" + "0" * 64)
-    with pytest.raises(EngineRefusedError, match="knows no such object"):
+    with pytest.raises(ImageGoneError, match="is no longer on the engine"):
         world.jobs.run(order, resumed=False)
     assert world.left() == 0
 

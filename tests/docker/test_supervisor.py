@@ -145,6 +145,16 @@ def test_running_out_of_memory_is_counted(box: Box, repo: Repo) -> None:
     assert done.report.cpu_ms is not None
 
 
+def test_processes_and_processor_time_are_told(box: Box, repo: Repo) -> None:
+    busy = "python3 -c 'import time\nwhile time.process_time() < 0.3: pass'"
+    done = box.run(repo, repo.head(), run=f"for _ in $(seq 20); do sleep 2 & done; wait; {busy}")
+    # Besides the twenty: init, the supervisor, the shell.
+    assert done.report.peak_pids is not None
+    assert 23 <= done.report.peak_pids < 40
+    assert done.report.cpu_ms is not None
+    assert 300 <= done.report.cpu_ms < 60_000
+
+
 def test_a_program_that_is_not_there_ends_like_in_a_shell(box: Box, repo: Repo) -> None:
     done = box.run(repo, repo.head(), agent={**agent(""), "argv": ["no-such-agent"]})
     assert done.report.exit_code == 127

@@ -16,6 +16,7 @@ from instrument.schema.ledger import Denied, LedgerSummary, ModelCall
 from instrument.schema.state import Finding
 from instrument.schema.usage import Usage
 from instrument.schema.vocabulary import Ended, Role, RuntimeName, Severity
+from jobs.pins import pinned_versions
 
 START = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 BASE_TREE = "b" * 40
@@ -122,7 +123,13 @@ def end(  # noqa: PLR0913 - a builder
 
 def agent_run(*, finished: bool = True, runtime: RuntimeName = RuntimeName.CLAUDE) -> AgentRun:
     """What an adapter read from an agent's output."""
-    return AgentRun(runtime=runtime, version="2.1", model_asked="m", model_answered="m", finished=finished)
+    return AgentRun(
+        runtime=runtime,
+        version=pinned_versions().get(runtime),
+        model_asked="claude-sonnet-4-5",
+        model_answered="claude-sonnet-4-5",
+        finished=finished,
+    )
 
 
 def coder_end(key: str, **changes: Any) -> JobEnd:

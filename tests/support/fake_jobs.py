@@ -110,6 +110,26 @@ class Box:
         new.replace(self.folder / "status")
 
 
+class FakeObjects:
+    """`jobs.ports.Objects` in the fake's own repository; an empty file a commit says what is held."""
+
+    def __init__(self, jobs: "FakeJobs", root: Path) -> None:
+        self._jobs = jobs
+        self._folder = root / "held"
+
+    def held(self) -> tuple[str, ...]:
+        self._jobs.answer()
+        return tuple(sorted(path.name for path in self._folder.glob("*")))
+
+    def hold(self, commit: str, pack: Path, *, instead_of: str | None) -> None:
+        self._jobs.answer()
+        self._jobs.take_pack(commit, pack)
+        self._folder.mkdir(exist_ok=True)
+        (self._folder / commit).touch()
+        if instead_of is not None and instead_of != commit:
+            (self._folder / instead_of).unlink(missing_ok=True)
+
+
 class FakeJobs:
     """The engine's folder, the script, and `at`, which is told of each step of a container's life."""
 
@@ -140,15 +160,19 @@ class FakeJobs:
         """The file that is worked on, as the job got it."""
         return self._git.git("show", f"{order.commit}:{WORKED_ON}")
 
+    @property
+    def objects(self) -> FakeObjects:
+        return FakeObjects(self, self.root)
+
     def set_up(self, order: SetupOrder) -> str:
-        self._answer()
+        self.answer()
         if self.script.unfit is not None:
             raise ImageUnfitError(self.script.unfit)
         material = repr((order.base_image, order.dockerfile, order.cached, order.inputs_digest))
         return f"sha256:{hashlib.sha256(material.encode()).hexdigest()}"
 
     def run(self, order: JobOrder, *, resumed: bool) -> JobEnd:
-        self._answer()
+        self.answer()
         box = self._box(order.identity)
         if box.status in (ABSENT, CREATED):
             self.release(order.identity.run_id, order.identity.key)
@@ -160,18 +184,18 @@ class FakeJobs:
         return self._collect(order, box)
 
     def cancel(self, order: JobOrder) -> JobEnd:
-        self._answer()
+        self.answer()
         box = self._box(order.identity)
         if box.status == RUNNING:
             self._work(order, box)
         return self._collect(order, box) if box.status == EXITED else self._lost(order)
 
     def release(self, run_id: str, key: str) -> None:
-        self._answer()
+        self.answer()
         shutil.rmtree(self.root / "containers" / f"{run_id}+{key}", ignore_errors=True)
 
     def reap(self, run_id: str, *, keep: str | None) -> int:
-        self._answer()
+        self.answer()
         gone = [
             box
             for box in (self.root / "containers").glob(f"{run_id}+*")
@@ -181,7 +205,8 @@ class FakeJobs:
             shutil.rmtree(box)
         return len(gone)
 
-    def _answer(self) -> None:
+    def answer(self) -> None:
+        """Raise where no engine answers."""
         if self.is_gone:
             raise EngineUnavailableError("no engine answers")
 
@@ -202,7 +227,7 @@ class FakeJobs:
         out = box.folder / "out"
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir(mode=0o700)
-        self._take_in(order)
+        self.take_pack(order.commit, order.pack)
         ended = self._ran_commands(order, out) if order.agent is None else self._played(order, out)
         (box.folder / "end.json").write_text(ended.model_dump_json())
         box.becomes(EXITED)
@@ -214,10 +239,11 @@ class FakeJobs:
         shutil.copytree(box.folder / "out", order.folder / "out")
         return JobEnd.model_validate_json((box.folder / "end.json").read_bytes())
 
-    def _take_in(self, order: JobOrder) -> None:
-        target = self.root / "git/objects/pack" / f"pack-{order.commit}.pack"
+    def take_pack(self, commit: str, pack: Path) -> None:
+        """Make the pack's objects known to the engine's git."""
+        target = self.root / "git/objects/pack" / f"pack-{commit}.pack"
         if not target.exists():
-            shutil.copyfile(order.pack, target)
+            shutil.copyfile(pack, target)
             self._git.git("index-pack", str(target))
 
     def laid(self, order: JobOrder) -> dict[str, bytes]:

@@ -15,7 +15,7 @@ from typing import Any
 from instrument.schema.job import JobEnd
 from instrument.schema.state import TaskState
 from jobs.order import JobOrder, SetupOrder
-from jobs.ports import Jobs
+from jobs.ports import Jobs, Objects
 from loop.progress import Progress
 from loop.store import save_state
 from support.ends import START
@@ -61,6 +61,10 @@ class WiredJobs:
 
     inner: Jobs
     wire: Wire
+
+    @property
+    def objects(self) -> Objects:
+        return self.inner.objects
 
     def set_up(self, order: SetupOrder) -> str:
         image = self.inner.set_up(order)

@@ -126,6 +126,18 @@ class Events:
         } | fields
 
     @staticmethod
+    def differed(key: str, what: str, asked: str, found: str, **fields: Any) -> dict[str, Any]:
+        return {
+            "kind": "agent_differed",
+            "key": key,
+            "role": "coder",
+            "round": 1,
+            "what": what,
+            "asked": asked,
+            "found": found,
+        } | fields
+
+    @staticmethod
     def stopped(state_seq: int, stop: str) -> dict[str, Any]:
         return {
             "kind": "transition",

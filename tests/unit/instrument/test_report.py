@@ -12,6 +12,7 @@ from instrument.schema.vocabulary import DoneReason, Purpose, Stage, StopReason
 
 KEY_1 = "api-007-implement-1-aaaaaaaa"
 KEY_2 = "api-007-review-1-bbbbbbbb"
+ASKED = "claude-sonnet-4-5"
 OTHER = "another-model-1"
 
 
@@ -207,29 +208,43 @@ def test_restarted_runs_add_their_cost_to_the_one_task(home: Any, events: Any) -
     assert [job.run for job in row.jobs] == ["api-007.old-1", "api-007.old-2", "api-007"]
 
 
-@pytest.mark.parametrize(
-    ("asked", "answered", "differs"),
-    [
-        ("claude-sonnet-4-5", "claude-sonnet-4-5", False),
-        ("claude-sonnet-4-5", "claude-sonnet-4-5-20250929", False),
-        ("claude-sonnet-4-5", OTHER, True),
-        ("claude-sonnet-4-5", "claude-sonnet-4-5-fast", True),
-        (None, OTHER, False),
-    ],
-)
-def test_another_model_than_asked_is_marked(
-    home: Any, events: Any, asked: str | None, answered: str, *, differs: bool
+@pytest.mark.parametrize("called", [ASKED, OTHER])
+def test_another_model_than_the_configured_is_marked_whichever_the_program_called(
+    home: Any, events: Any, called: str
 ) -> None:
     folder = home.folder("api-001")
     folder.write_merged(5)
     folder.write_events(
-        events.call(KEY_1, 1, 5, model_asked=asked, model_answered=answered), events.job(KEY_1, 5, 1)
+        events.call(KEY_1, 1, 2),
+        events.call(KEY_1, 2, 3, model_asked=called, model_answered=OTHER),
+        events.differed(KEY_1, "model", ASKED, OTHER),
+        events.job(KEY_1, 5, 2),
     )
 
-    (agent,) = only(home).agents
+    agents = only(home).agents
 
-    assert (agent.model_asked, agent.model_answered, agent.differs) == (asked, answered, differs)
-    assert (agent.runtime, agent.version) == ("claude", "2.1.332")
+    assert [(agent.model_asked, agent.model_answered, agent.differs) for agent in agents] == [
+        (ASKED, f"{ASKED}-20250929", False),
+        (ASKED, OTHER, True),
+    ]
+    assert {(agent.runtime, agent.version, agent.version_pinned) for agent in agents} == {
+        ("claude", "2.1.332", None)
+    }
+
+
+def test_a_difference_without_calls_and_without_an_end_still_shows(home: Any, events: Any) -> None:
+    folder = home.folder("api-001")
+    folder.write_merged(0)
+    folder.write_events(
+        events.differed(KEY_1, "version", "2.1.400", "2.1.332"),
+        events.job(KEY_1, 0, 0),
+        events.differed(KEY_2, "version", "2.1.400", "2.1.331", role="reviewer"),
+    )
+
+    row = only(home)
+
+    assert [(job.role, job.collected) for job in row.jobs] == [("coder", True), ("reviewer", False)]
+    assert [(agent.version, agent.version_pinned) for agent in row.agents] == [("2.1.332", "2.1.400")]
 
 
 def test_a_merge_before_its_ready_commit_has_no_lead_time(home: Any) -> None:

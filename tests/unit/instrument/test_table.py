@@ -24,7 +24,9 @@ def write_merged_task(home: Any, events: Any) -> None:
         events.job(KEY_1, 54_400, 1),
         events.job(KEY_2, 0, 0, effect="job.check", role="check", runtime=None, duration_ms=2_040),
         events.call(KEY_3, 1, 16, {"cache_read_tokens": 50}, role="reviewer", model_answered="another-1"),
-        events.job(KEY_3, 16, 1, effect="job.review", role="reviewer"),
+        events.differed(KEY_3, "model", "claude-sonnet-4-5", "another-1", role="reviewer"),
+        events.differed(KEY_3, "version", "2.1.332", "2.1.331", role="reviewer"),
+        events.job(KEY_3, 16, 1, effect="job.review", role="reviewer", version="2.1.331"),
     )
 
 
@@ -44,8 +46,8 @@ def test_a_merged_task_word_for_word(home: Any, events: Any) -> None:
         "    tokens    input 12,304, cache read 50, write 5m 0, write 1h 0, output 550\n"
         "    coder     claude 2.1.332, asked claude-sonnet-4-5, answered\n"
         "              claude-sonnet-4-5-20250929\n"
-        "    reviewer  claude 2.1.332, asked claude-sonnet-4-5, answered another-1 (!)\n"
-        "              not the model asked\n"
+        "    reviewer  claude 2.1.331 (!) not the pinned 2.1.332, asked\n"
+        "              claude-sonnet-4-5, answered another-1 (!) not the model asked\n"
     )
 
 

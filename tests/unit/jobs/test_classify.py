@@ -32,6 +32,12 @@ RECORDED = [
     (500, "driver failed programming external connectivity", Meaning.REFUSED),
     (500, "error while removing network: unknown network is already in use", Meaning.REFUSED),
     (400, "OCI runtime create failed", Meaning.REFUSED),
+    (500, "write /var/lib/docker/overlay2/5f1/link: no space left on device", Meaning.DISK_FULL),
+    (
+        500,
+        "Error processing tar file(exit status 1): write /job/inside/job.py: no space left on device",
+        Meaning.DISK_FULL,
+    ),
 ]
 
 
@@ -55,6 +61,7 @@ def test_no_answer_is_unreachable_and_a_late_one_is_slow() -> None:
         (DaemonAnswer(409, "is already in use by"), NameTakenError),
         (DaemonAnswer(409, "is not running"), EngineRefusedError),
         (DaemonAnswer(500, "no"), EngineRefusedError),
+        (DaemonAnswer(500, "no space left on device"), EngineRefusedError),
     ],
 )
 def test_every_answer_becomes_one_of_our_errors(answer: DaemonAnswer, error: type[Exception]) -> None:
@@ -72,3 +79,10 @@ def test_an_error_is_one_line_of_bounded_length() -> None:
     text = str(to_error(DaemonAnswer(500, "a\nb " * 2000), "start x"))
     assert "\n" not in text
     assert len(text) < 600
+
+
+def test_a_full_disk_is_told_in_one_sentence_that_says_what_to_do() -> None:
+    error = to_error(DaemonAnswer(500, "write /x: no space left on device"), "create factory-a")
+    assert str(error) == (
+        "The disk of the Docker Engine is full (create factory-a): free some of it, then run again."
+    )

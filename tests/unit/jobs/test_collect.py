@@ -65,6 +65,7 @@ def ended(job: ContainerState | None, sidecar: ContainerState | None = None, **c
 def test_what_never_ran_or_is_gone_is_lost() -> None:
     assert ended(None) == ContainerEnd(lost=True)
     assert ended(replace(state(1), status="created", started_utc=None)) == ContainerEnd(lost=True)
+    assert ended(replace(state(1), status="dead")) == ContainerEnd(lost=True)
 
 
 def test_an_end_has_the_engines_facts() -> None:

@@ -39,7 +39,7 @@ def test_the_document_is_what_the_supervisor_reads(tmp_path: Path) -> None:
         *("schema_version", "key", "role", "commit", "pack", "deadline_s", "first_call_s", "disk_bytes"),
         *("same_command", "gate_commands"),
         *("patch_bytes", "patch_files", "env", "secrets", "always", "commands", "agent", "socket"),
-        "first_call_marker",
+        *("first_call_marker", "alternates", "egress_port"),
     }
     assert read["commit"] == COMMIT
     assert read["socket"] is None
@@ -58,6 +58,9 @@ def test_what_is_counted_of_an_agent_goes_in(tmp_path: Path) -> None:
     assert order.agent is not None
     assert order.agent.shell_calls is not None
     assert order.agent.shell_calls.command == "input.command"
+    assert order.agent.last_lines == ({"type": "result"},)
+    assert order.agent.files == {"claude/CLAUDE.md": "@/repo/CLAUDE.md\n@/repo/AGENTS.md\n"}
+    assert (order.agent.relay_port, order.agent.hidden) == (None, ())
     check = document(make_order(tmp_path, role=Role.CHECK, commands=(Command("a", "y"),)))
     assert parse_order(json.loads(json.dumps(check))).gate_commands == ()
 

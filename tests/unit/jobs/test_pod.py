@@ -1,14 +1,18 @@
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import pytest
+
 from instrument.schema.vocabulary import Purpose, Role
-from jobs.order import Identity, ProxyOrder
+from jobs.errors import EngineRefusedError
+from jobs.order import Identity, Limits, ProxyOrder
 from jobs.pod import (
     job_spec,
     ledger_volume,
     object_labels,
     pod_name,
     pod_volumes,
+    require_runtime,
     select_labels,
     sidecar_name,
     sidecar_spec,
@@ -82,3 +86,19 @@ def test_no_spec_holds_the_key(tmp_path: Path) -> None:
     text = repr((asdict(job_spec(order)), asdict(sidecar_spec(order, "sha256:1"))))
     assert "sk-secret-value" not in text
     assert "env-secret-value" not in text
+
+
+def test_the_container_runtime_holds_every_job_but_the_set_up_and_never_the_sidecar(tmp_path: Path) -> None:
+    limits = Limits(container_runtime="runsc")
+    order = make_order(tmp_path, limits=limits, proxy=PROXY)
+    assert job_spec(order).runtime == "runsc"
+    assert sidecar_spec(order, "sha256:1").runtime is None
+    assert job_spec(make_order(tmp_path, limits=limits, role=Role.SETUP)).runtime is None
+    assert job_spec(make_order(tmp_path)).runtime is None
+
+
+def test_a_runtime_that_the_engine_does_not_know_is_refused_with_those_that_it_does() -> None:
+    require_runtime(None, ())
+    require_runtime("runsc", ("runc", "runsc"))
+    with pytest.raises(EngineRefusedError, match=r"sysbox-runc .*; it knows runc, runsc:"):
+        require_runtime("sysbox-runc", ("runsc", "runc"))

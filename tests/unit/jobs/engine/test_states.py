@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from jobs.engine.states import parse_container, parse_image, parse_time
+from jobs.engine.states import ContainerState, parse_container, parse_image, parse_time
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,14 @@ def test_an_inspection_becomes_a_state() -> None:
         }
     )
     assert (state.name, state.labels, state.is_running, state.has_started) == ("factory-a", {}, False, False)
+
+
+@pytest.mark.parametrize(("status", "is_going"), [("dead", True), ("removing", True), ("exited", False)])
+def test_a_removal_that_was_begun_is_told_from_an_end(status: str, is_going: bool) -> None:  # noqa: FBT001
+    state = ContainerState(
+        "5f1", "a", status, 0, oom_killed=False, started_utc=None, finished_utc=None, labels={}
+    )
+    assert (state.is_going, state.is_running) == (is_going, False)
 
 
 def test_an_image_has_its_labels_from_an_inspection_or_a_list() -> None:

@@ -3,7 +3,8 @@ from typing import Any
 
 import pytest
 
-from jobs.inside.calls import MOST_LINE_BYTES, Calls
+from jobs.inside.calls import Calls
+from jobs.inside.lines import MOST_LINE_BYTES
 from jobs.inside.order import ShellCalls
 from jobs.runtimes.claude import SHELL_CALLS
 
@@ -52,7 +53,7 @@ def test_a_line_without_an_end_is_let_go() -> None:
     chunk = b"x" * (MOST_LINE_BYTES // 4)
     for _ in range(8):
         assert calls.feed(chunk) == []
-    assert calls._pieces == []
+    assert calls._lines._pieces == []
     assert calls.feed(said(bash("lost with it")) + said(bash("next"))) == ["next"]
 
 

@@ -78,3 +78,40 @@ def test_a_missing_or_broken_file_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "order.json").write_text("{")
     with pytest.raises(OrderError, match="is not JSON"):
         read_order(str(tmp_path / "order.json"))
+
+
+def test_what_a_program_needs_is_read_and_may_be_left_out() -> None:
+    document = make_order(COMMIT, run="true")
+    bare = parse_order(document).agent
+    assert bare is not None
+    assert (bare.last_lines, bare.relay_port, bare.files) == ((), None, {})
+    assert (bare.cleared, bare.hidden) == ((), ())
+    document["agent"].update(
+        last_lines=[{"line": {"type": "result"}}],
+        relay_port=17321,
+        files={"a/b": "c"},
+        hidden=[".tool"],
+        cleared=[".x"],
+    )
+    full = parse_order(document).agent
+    assert full is not None
+    assert (full.last_lines, full.relay_port) == (({"type": "result"},), 17321)
+    assert (full.files, full.cleared, full.hidden) == ({"a/b": "c"}, (".x",), (".tool",))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"last_lines": {}}, "agent: last_lines is not a list"),
+        ({"last_lines": [{"line": "x"}]}, "last_lines[0]: line is not an object of texts"),
+        ({"relay_port": "80"}, "agent: relay_port is not a number above zero"),
+        ({"files": {"a": 1}}, "files.a is not a variable with a text"),
+        ({"hidden": ".tool"}, "agent: hidden is not a list of texts"),
+    ],
+)
+def test_what_is_wrong_in_a_programs_needs_is_named(change: dict[str, Any], sentence: str) -> None:
+    document = make_order(COMMIT, run="true")
+    document["agent"].update(change)
+    with pytest.raises(OrderError) as raised:
+        parse_order(document)
+    assert sentence in str(raised.value)

@@ -1,6 +1,8 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from instrument.schema.job import JobReport
 from instrument.schema.vocabulary import Ended, Role
 from jobs.inside import report as names
@@ -9,11 +11,12 @@ from jobs.inside.cgroup import Counters
 from jobs.inside.report import CommandEnd, Report, as_document, write_document
 
 WHEN = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
+COUNTERS = Counters(1, 2, 3, 4, 5)
 
 
-def read_back(report: Report, folder: Path) -> JobReport:
+def read_back(report: Report, folder: Path, counters: Counters = COUNTERS) -> JobReport:
     path = folder / "job.json"
-    write_document(str(path), as_document(report, Counters(1, 2, 3, 4), WHEN, 1.5))
+    write_document(str(path), as_document(report, counters, WHEN, 1.5))
     assert [entry.name for entry in folder.iterdir()] == ["job.json"]
     return JobReport.model_validate_json(path.read_bytes())
 
@@ -35,7 +38,7 @@ def test_the_host_reads_a_full_report(tmp_path: Path) -> None:
     assert (read.role, read.ended, read.started_utc, read.duration_ms) == (Role.GATE, Ended.DISK, WHEN, 1500)
     assert (read.oom_kills, read.peak_memory_bytes, read.cpu_ms) == (1, 2, 3)
     assert read.commands[0].timed_out
-    assert read.pids_refused == 4
+    assert (read.pids_refused, read.peak_pids) == (4, 5)
     assert read.tree is not None
     assert read.tree.biggest[0].path == "bad\\xff\n"
     assert read.tree.special == ("é",)
@@ -47,10 +50,20 @@ def test_the_host_reads_what_an_agent_ran_in_circles(tmp_path: Path) -> None:
     assert (read.ended, read.stalled_command, read.stalled_count) == (Ended.NO_PROGRESS, "make test", 11)
 
 
+@pytest.mark.parametrize(
+    ("counted", "seen", "told"), [(9, 7, 9), (None, 7, 7), (9, None, 9), (None, None, None)]
+)
+def test_the_kernels_own_peak_goes_before_what_was_seen(
+    tmp_path: Path, counted: int | None, seen: int | None, told: int | None
+) -> None:
+    read = read_back(Report(peak_pids=seen), tmp_path, Counters(peak_pids=counted))
+    assert read.peak_pids == told
+
+
 def test_every_end_has_the_hosts_name() -> None:
     ours = {
         *(names.EXITED, names.DEADLINE, names.NO_FIRST_CALL),
-        *(names.SIDECAR_MISSING, names.DISK, names.NO_PROGRESS),
+        *(names.SIDECAR_MISSING, names.DISK, names.NO_PROGRESS, names.HUNG_AT_END),
     }
     assert ours == {member.value for member in Ended}
 

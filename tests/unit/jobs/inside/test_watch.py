@@ -54,6 +54,18 @@ def test_a_passed_limit_is_named_while_the_program_runs(pump: Pump) -> None:
     child.wait()
 
 
+def test_a_look_is_taken_again_and_again_while_a_program_is_waited_for() -> None:
+    looks: list[float] = []
+    pump = Pump(lambda: looks.append(time.monotonic()))
+    child = spawn(pump, "exec sleep 30", Kept())
+    # The limit passes by the number of looks: without them only the second one would end this.
+    many = lambda: "many" if len(looks) >= 3 else None
+    assert wait(child, pump, [many, past(time.monotonic() + 20, "deadline")], poll_s=0.01) == "many"
+    child.kill()
+    child.wait()
+    pump.close()
+
+
 def test_an_end_wakes_the_wait_at_once(pump: Pump) -> None:
     sink = Kept()
     child = spawn(pump, "exec 1>&-; sleep 0.2", sink)

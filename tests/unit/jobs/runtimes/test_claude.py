@@ -1,7 +1,10 @@
 import json
 from typing import Any
 
-from instrument.schema.vocabulary import RuntimeName
+import pytest
+
+from instrument.schema.transcript import CallSeen, FileRead, ToolUse
+from instrument.schema.vocabulary import AgentFault, RuntimeName
 from jobs.order import AgentWork
 from jobs.runtimes.claude import ClaudeRuntime
 
@@ -23,6 +26,14 @@ def test_it_gets_the_socket_and_no_key() -> None:
     assert command.env["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] == "90000"
     assert command.argv[command.argv.index("--model") + 1] == "claude-sonnet-4-5"
     assert command.stdin == "prompt"
+
+
+def test_the_trees_settings_are_not_read_and_its_instructions_are() -> None:
+    command = ClaudeRuntime().command(WORK)
+    assert command.argv[command.argv.index("--setting-sources") + 1] == "user"
+    assert "--strict-mcp-config" in command.argv
+    assert command.env["CLAUDE_CONFIG_DIR"] == "/home/agent/.factory/claude"
+    assert command.files == {"claude/CLAUDE.md": "@/repo/CLAUDE.md\n@/repo/AGENTS.md\n"}
 
 
 def test_every_model_that_it_may_call_is_the_one_priced() -> None:
@@ -56,6 +67,51 @@ def test_a_message_that_the_program_wrote_itself_names_no_model() -> None:
         "claude-sonnet-4-5-20250929"
     )
     assert ClaudeRuntime().parse(WORK, lines(INIT, own, DONE), b"").model_answered is None
+
+
+def test_nothing_keeps_it_alive_after_its_last_message() -> None:
+    command = ClaudeRuntime().command(WORK)
+    assert command.env["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"] == "1"
+    assert "ScheduleWakeup" in command.argv[command.argv.index("--disallowed-tools") + 1].split(",")
+
+
+def test_what_it_did_is_told() -> None:
+    read = {"type": "tool_use", "id": "a", "name": "Read", "input": {"file_path": "/repo/a.py", "offset": 3}}
+    bash = {"type": "tool_use", "id": "b", "name": "Bash", "input": {"command": "false"}}
+    blocks = [
+        {
+            "type": "assistant",
+            "request_id": "req_1",
+            "message": {"id": "msg_1", "model": "m", "usage": {"input_tokens": 1200}, "content": [block]},
+        }
+        for block in (read, bash)
+    ]
+    ends = [
+        {"type": "tool_result", "tool_use_id": "b", "is_error": True},
+        {"type": "tool_result", "tool_use_id": "a"},
+    ]
+    told = ClaudeRuntime().parse(
+        WORK, lines(INIT, *blocks, {"type": "user", "message": {"content": ends}}, DONE), b""
+    )
+    assert told.transcript.calls == (CallSeen(model="m", request_id="req_1", input_tokens=1200),)
+    assert told.transcript.tools == (ToolUse(name="Read", is_ok=True), ToolUse(name="Bash", is_ok=False))
+    assert told.transcript.reads == (FileRead(path="/repo/a.py", first_line=3),)
+
+
+@pytest.mark.parametrize(
+    ("reason", "fault"),
+    [
+        ("max_turns", AgentFault.MAX_TURNS),
+        ("prompt_too_long", AgentFault.CONTEXT_EXHAUSTED),
+        ("api_error", AgentFault.PROVIDER_ERROR),
+        ("something_new", AgentFault.AGENT_ERROR),
+    ],
+)
+def test_why_it_did_not_finish_has_a_name(reason: str, fault: AgentFault) -> None:
+    last = {**DONE, "is_error": True, "terminal_reason": reason}
+    assert ClaudeRuntime().parse(WORK, lines(INIT, last), b"").fault is fault
+    assert ClaudeRuntime().parse(WORK, lines(INIT, SAID), b"").fault is AgentFault.ENDED_EARLY
+    assert ClaudeRuntime().parse(WORK, lines(INIT, DONE), b"").fault is None
 
 
 def test_case_04_success_with_is_error_is_an_error() -> None:

@@ -1,0 +1,62 @@
+"""Random trees for property tests: strategies, and a commit of exactly such a tree.
+
+Limits: small trees, a few names; real git makes the commit.
+"""
+
+from hypothesis import strategies as st
+
+from support.gitkit import Repo
+
+State = dict[bytes, tuple[str, bytes]]
+"""Path to mode and content, as git would hold it; a git link's content is the commit's id."""
+
+# No folder whose name ends in a space: `git apply` cannot read git's own header for an empty file in one.
+NAMES = st.sampled_from(
+    [
+        b"a",
+        b"b",
+        b"B",
+        b"-x",
+        b" sp",
+        b"li\nne",
+        b"bad\xff",
+        b"*",
+        b'q"',
+        b"\xc3\xa9",
+        b"back\\slash",
+        b".gitkeep",
+    ]
+)
+CONTENTS = st.one_of(
+    st.sampled_from(
+        [b"", b"one\n", b"one\ntwo\n", b"no end", b"a\r\nb\r\n", b"$Id$\n", b"\0nul\0", b"\xff\xfe"]
+    ),
+    st.binary(max_size=200),
+)
+LINKS = st.sampled_from([b"a", b"..", b"/etc/passwd", b"nowhere\n", b"bad\xff"])
+FILES = st.one_of(
+    st.tuples(st.sampled_from(["100644", "100755"]), CONTENTS), st.tuples(st.just("120000"), LINKS)
+)
+PATHS = st.lists(NAMES, min_size=1, max_size=3).map(b"/".join)
+
+
+def without_clashes(state: State) -> State:
+    """A path that is a folder of another one cannot be a file."""
+    folders = {path[:end] for path in state for end in range(len(path)) if path[end : end + 1] == b"/"}
+    return {path: file for path, file in state.items() if path not in folders}
+
+
+TREES = st.dictionaries(PATHS, FILES, min_size=1, max_size=8).map(without_clashes)
+
+
+def import_tree(repo: Repo, state: State, ref: str) -> str:
+    """A commit of exactly this state, made without any file on disk."""
+    lines = [f"commit refs/heads/{ref}\ncommitter T <t@example.org> 1700000000 +0000\ndata 0\n".encode()]
+    for path, (mode, content) in state.items():
+        quoted = b"".join(b"\\%03o" % byte for byte in path)
+        if mode == "160000":
+            lines.append(b'M 160000 %s "%s"\n' % (content, quoted))
+        else:
+            lines.append(b'M %s inline "%s"\ndata %d\n%s\n' % (mode.encode(), quoted, len(content), content))
+    repo.git("fast-import", "--quiet", "--force", stdin=b"".join(lines))
+    return repo.head(ref)
