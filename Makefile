@@ -4,7 +4,7 @@ PYTHON := .venv/bin/python
 
 include docker.mk
 
-.PHONY: help run report venv check lint docs test test-fast test-crash mutate
+.PHONY: help run report venv check lint docs test test-fast test-crash test-long mutate
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 18
@@ -38,6 +38,9 @@ test: setup ## the whole suite, Docker tests included
 
 test-crash: venv ## what takes longer: above all the kill matrix in full, every effect at every moment
 	@.venv/bin/pytest -q -n 2 -m "slow and not docker" tests
+
+test-long: setup ## everything slow, Docker tests included: the kill matrix, 200 captures, 100 jobs in a row
+	@.venv/bin/pytest -q -n 2 --dist loadfile -m slow tests
 
 mutate: venv ## break each rule of the machine in turn: a story must fail every time
 	@$(PYTHON) -m tests.tools.mutate

@@ -16,6 +16,7 @@ from instrument.schema.state import Caps
 from jobs.order import MIB, Command, Limits
 from loop import config_tables as tables
 from loop.config_faults import problem_of
+from loop.config_words import bytes_of
 from loop.problems import Problem, Problems, show, suggest
 from loop.toml_lines import TomlLines, locate
 
@@ -58,6 +59,8 @@ class Config:
     caps: Caps
     job_env: tuple[str, ...]
     """Names of the host's variables that every job gets."""
+    egress: tables.EgressTable | None
+    """None: no allowlist."""
     merge: tables.MergeTable
     prompts: tables.PromptsTable
     provider: tables.ProviderTable
@@ -138,7 +141,7 @@ def _unknown_names(raw: dict[str, Any], path: str, lines: TomlLines) -> list[Pro
 
 def _keys_in_jobs(toml: tables.FactoryToml, path: str, lines: TomlLines) -> list[Problem]:
     """Refuse to hand a provider's key to jobs: it lives in the proxy alone."""
-    secret = {toml.provider.key_variable, *tables.KEY_VARIABLES.values()}
+    secret = toml.provider.key_variables
     return [
         Problem(
             path, lines.of("job", "env"), f"[job] env: {name} holds the provider's key, which no job may have"
@@ -171,9 +174,10 @@ def _config(toml: tables.FactoryToml, path: str, lines: TomlLines) -> Config:
         tests=toml.paths.tests,
         agent=toml.agent,
         reviewer=toml.reviewer,
-        limits=_limits(toml.limits),
+        limits=_limits(toml.limits, toml.job.container_runtime),
         caps=Caps(**toml.caps.model_dump()),
         job_env=toml.job.env,
+        egress=toml.egress,
         merge=toml.merge,
         prompts=toml.prompts,
         provider=toml.provider,
@@ -188,15 +192,16 @@ def _setup_commands(kind: str, runs: tuple[str, ...]) -> tuple[Command, ...]:
     )
 
 
-def _limits(table: tables.LimitsTable) -> Limits:
+def _limits(table: tables.LimitsTable, container_runtime: str | None) -> Limits:
     return Limits(
-        memory_bytes=tables.bytes_of(table.memory),
+        memory_bytes=bytes_of(table.memory),
         cpus=table.cpus,
         pids=table.pids,
-        disk_bytes=tables.bytes_of(table.disk),
+        disk_bytes=bytes_of(table.disk),
         deadline_s=table.job_min * 60,
         first_call_s=table.first_call_s,
         patch_bytes=int(table.patch_mb * MIB),
         patch_files=table.patch_files,
         same_command=table.same_command,
+        container_runtime=container_runtime,
     )

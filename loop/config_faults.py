@@ -12,7 +12,6 @@ from loop import config_tables as tables
 from loop.problems import Problem, show, suggest
 from loop.toml_lines import TomlLines
 
-_WITHOUT_EFFECT = {("egress",)}
 _KINDS = {
     "string_type": "must be a text in quotes",
     "int_type": "must be a whole number",
@@ -32,6 +31,7 @@ _BOUNDS = {
     "string_too_long": ("must be shorter; characters allowed:", "max_length"),
 }
 _GATHERED = ("checks", "commands")
+_SUBTABLES = ("agent.command", "provider.anthropic", "provider.openai")
 
 
 def problem_of(error: ErrorDetails, path: str, lines: TomlLines) -> Problem:
@@ -65,15 +65,13 @@ def _name(written: tuple[int | str, ...]) -> str:
     keys = [part if part.isprintable() else show(part) for part in written if isinstance(part, str)]
     items = [f", item {part + 1}" for part in written if isinstance(part, int)]
     depth = 2 if keys[:1] == ["checks"] and len(keys) > 2 else 1  # noqa: PLR2004 - [checks.NAME] key
-    if keys[:2] == ["agent", "command"] and len(keys) > 2:  # noqa: PLR2004 - [agent.command] key
+    if ".".join(keys[:2]) in _SUBTABLES and len(keys) > 2:  # noqa: PLR2004 - [agent.command] key
         depth = 2
     table, rest = keys[:depth], keys[depth:]
     return f"[{'.'.join(table)}]{' ' if rest else ''}{'.'.join(rest)}{''.join(items)}"
 
 
 def _unknown(keys: tuple[str, ...]) -> str:
-    if keys in _WITHOUT_EFFECT:
-        return f"{_name(keys)} has no effect in this version; take it out"
     known = _known(keys[:-1])
     where = f" in [{'.'.join(keys[:-1])}]" if len(keys) > 1 else ""
     return f"unknown key {show(keys[-1])}{where}{suggest(keys[-1], known)}"

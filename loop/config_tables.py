@@ -3,131 +3,46 @@
 Pure: no I/O.
 """
 
-import re
-from collections.abc import Callable
-from email.utils import parseaddr
 from typing import Annotated, Literal, Self
-from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from instrument.schema.base import Frozen
 from instrument.schema.state import Caps
-from instrument.schema.vocabulary import RuntimeName
-from loop.globs import fault_of, fault_of_protection
-from loop.taskkeys import CHECK_NAME, MODEL_ID
+from instrument.schema.vocabulary import ProviderName, RuntimeName
+from loop.config_words import (
+    Author,
+    Branch,
+    CheckName,
+    ContainerRuntime,
+    Glob,
+    Host,
+    ImageName,
+    Line,
+    Model,
+    Name,
+    Number,
+    Protection,
+    RemoteName,
+    RepoPath,
+    Size,
+    Url,
+    Value,
+    Variable,
+)
 
-_SIZE = re.compile(r"([0-9]{1,6})([mg])")
-_UNITS = {"m": 1024**2, "g": 1024**3}
-SMALLEST_BYTES = 64 * 1024**2
 KEY_VARIABLES = {"api_key": "ANTHROPIC_API_KEY", "bearer": "ANTHROPIC_AUTH_TOKEN"}
-
-
-def _like(pattern: str | re.Pattern[str], sentence: str) -> AfterValidator:
-    """Accept texts that match as a whole; `sentence` follows the key's name."""
-
-    def check(value: str) -> str:
-        if not re.fullmatch(pattern, value):
-            raise ValueError(sentence)
-        return value
-
-    return AfterValidator(check)
-
-
-def _unless(fault: Callable[[str], str | None]) -> AfterValidator:
-    """Accept texts in which `fault` finds nothing."""
-
-    def check(value: str) -> str:
-        if sentence := fault(value):
-            raise ValueError(sentence)
-        return value
-
-    return AfterValidator(check)
-
-
-def _branch_fault(value: str) -> str | None:
-    plain = re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._/+-]{0,199}", value)
-    odd = ".." in value or "//" in value or "/." in value or value.endswith(("/", ".", ".lock"))
-    return None if plain and not odd else "must be the plain name of a branch, such as main"
-
-
-def _path_fault(value: str) -> str | None:
-    parts = value.split("/")
-    if value.isprintable() and "\\" not in value and not {"", ".", ".."} & set(parts):
-        return None
-    return "must be a path from the root of the repository, without ./, .. or a slash in front"
-
-
-def _url_fault(value: str) -> str | None:
-    sentence = "must be an address such as https://api.anthropic.com, without user name, query or fragment"
-    try:
-        parts = urlsplit(value)
-        port_is_valid = parts.port is None or parts.port > 0
-    except ValueError:
-        return sentence
-    plain = value.isascii() and value.isprintable() and " " not in value
-    extra = "@" in parts.netloc or "?" in value or "#" in value
-    is_usable = plain and port_is_valid and parts.scheme in {"http", "https"} and parts.hostname and not extra
-    return None if is_usable else sentence
-
-
-def _author_fault(value: str) -> str | None:
-    name, mail = parseaddr(value)
-    is_usable = name and re.fullmatch(r"[^@\s<>]+@[^@\s<>]+", mail) and value == f"{name} <{mail}>"
-    return None if is_usable and value.isprintable() else "must look like Name <mail@example.org>"
-
-
-def _line_fault(value: str) -> str | None:
-    is_clean = all(c.isprintable() or c in "\n\t" for c in value)
-    return None if is_clean and value.strip() else "must be a shell command"
-
-
-def _size_bytes(value: str) -> str:
-    if bytes_of(value) < SMALLEST_BYTES:
-        raise ValueError('must be a size from "64m" up, such as "512m" or "4g"')
-    return value
-
-
-def bytes_of(size: str) -> int:
-    """Read a size such as `4g`; 0 where it is none."""
-    match = _SIZE.fullmatch(size)
-    return int(match[1]) * _UNITS[match[2]] if match else 0
-
-
-Name = Annotated[
-    str,
-    _like(
-        r"[a-z0-9]+(?:[._-][a-z0-9]+){0,20}",
-        "must be small letters and digits, parted by single -, _ or ., such as my-package",
-    ),
-    Field(max_length=50),
-]
-Line = Annotated[str, _unless(_line_fault), Field(max_length=10_000)]
-CheckName = Annotated[
-    str,
-    _like(CHECK_NAME, "is no name for a check; use small letters, digits, - and _, beginning with no sign"),
-]
-Variable = Annotated[
-    str, _like(r"[A-Za-z_][A-Za-z0-9_]{0,199}", "must be the name of an environment variable, such as CI")
-]
-Value = Annotated[str, _like(r"[^\x00]*", "holds a NUL character"), Field(max_length=10_000)]
-Glob = Annotated[str, _unless(fault_of)]
-RepoPath = Annotated[str, _unless(_path_fault)]
-Model = Annotated[str, _like(MODEL_ID, "must be a model id as the provider writes it")]
-Size = Annotated[str, AfterValidator(_size_bytes)]
-Number = Annotated[float, Field(allow_inf_nan=False)]
+"""Anthropic's, by how the key is shown."""
+OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
 
 
 class RepoTable(Frozen):
     """`[repo]`: which repository this is."""
 
     name: Name
-    branch: Annotated[str, _unless(_branch_fault)] | None = None
+    branch: Branch | None = None
     """None: the checkout's default branch."""
-    remote: (
-        Annotated[str, _like(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", "must be a remote's name, such as origin")]
-        | None
-    ) = None
+    remote: RemoteName | None = None
     """Used only with `[merge] push`; none: `origin`, or the only one there is."""
     tasks: Annotated[int, Field(ge=1, le=256)] = 2
     """How many of its tasks may be under way at once on one host."""
@@ -136,12 +51,7 @@ class RepoTable(Frozen):
 class ImageTable(Frozen):
     """`[image]`: what jobs start from; neither: the default base."""
 
-    base: (
-        Annotated[
-            str, _like(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,299}", "must be an image's name, such as debian:13")
-        ]
-        | None
-    ) = None
+    base: ImageName | None = None
     dockerfile: RepoPath | None = None
 
     @model_validator(mode="after")
@@ -185,7 +95,7 @@ class ChecksTable(Frozen):
 class PathsTable(Frozen):
     """`[paths]`: paths with rules of their own."""
 
-    protected: tuple[Annotated[str, _unless(fault_of_protection)], ...] = ()
+    protected: tuple[Protection, ...] = ()
     """In addition to the protected ones of every repository."""
     generated: tuple[Glob, ...] = ()
     tests: tuple[Glob, ...] = ()
@@ -236,10 +146,36 @@ class CapsTable(Caps):
     review: Annotated[int, Field(ge=1)] = 4
 
 
+class EgressTable(Frozen):
+    """`[egress]`: which hosts jobs may reach, by https alone."""
+
+    allow: tuple[Host, ...]
+    """Set-up commands reach nothing else; empty: nothing at all."""
+    agents: bool = False
+    """Whether coders and reviewers may, too."""
+
+
 class JobTable(Frozen):
-    """`[job]`: names of the host's variables that every job gets; their values are masked in what is kept."""
+    """`[job]`: what every job gets."""
 
     env: tuple[Variable, ...] = ()
+    """Names of the host's variables; their values are masked in what is kept."""
+    container_runtime: ContainerRuntime | None = None
+    """Of every job but the set-up, which needs a network; none: the engine's default."""
+    docker: bool = False
+    """A Docker daemon of the job's own; refused until a job can start one."""
+
+    @model_validator(mode="after")
+    def _no_daemon(self) -> Self:
+        if self.docker:
+            can_run_one = (self.container_runtime or "").startswith("sysbox")
+            why = (
+                "no job starts a daemon of its own in this version"
+                if can_run_one
+                else "a daemon of a job's own needs a container runtime such as sysbox-runc"
+            )
+            raise ValueError(f"has docker = true, but {why}; take it out")
+        return self
 
 
 class MergeTable(Frozen):
@@ -247,7 +183,7 @@ class MergeTable(Frozen):
 
     push: bool = False
     auto: bool = False
-    author: Annotated[str, _unless(_author_fault)] = "factory loop <factory@localhost>"
+    author: Author = "factory loop <factory@localhost>"
 
 
 class PromptsTable(Frozen):
@@ -257,11 +193,10 @@ class PromptsTable(Frozen):
     reviewer: RepoPath | None = None
 
 
-class ProviderTable(Frozen):
-    """`[provider]`: who answers model calls."""
+class AnthropicTable(Frozen):
+    """`[provider.anthropic]`: where calls of the Messages API go."""
 
-    name: Literal["anthropic"] = "anthropic"
-    base_url: Annotated[str, _unless(_url_fault)] = "https://api.anthropic.com"
+    base_url: Url = "https://api.anthropic.com"
     auth: Literal["api_key", "bearer"] = "api_key"
     key_env: Variable | None = None
 
@@ -269,6 +204,40 @@ class ProviderTable(Frozen):
     def key_variable(self) -> str:
         """The host's variable that holds the key."""
         return self.key_env or KEY_VARIABLES[self.auth]
+
+
+class OpenaiTable(Frozen):
+    """`[provider.openai]`: where calls of the Responses and Chat Completions APIs go."""
+
+    base_url: Url = "https://api.openai.com"
+    key_env: Variable | None = None
+
+    @property
+    def auth(self) -> str:
+        """It knows no other way."""
+        return "bearer"
+
+    @property
+    def key_variable(self) -> str:
+        """The host's variable that holds the key."""
+        return self.key_env or OPENAI_KEY_VARIABLE
+
+
+class ProviderTable(Frozen):
+    """`[provider]`: who answers model calls; which one follows from the runtime and the model."""
+
+    anthropic: AnthropicTable = AnthropicTable()
+    openai: OpenaiTable = OpenaiTable()
+
+    def of(self, name: ProviderName) -> AnthropicTable | OpenaiTable:
+        """One provider's table."""
+        return self.openai if name is ProviderName.OPENAI else self.anthropic
+
+    @property
+    def key_variables(self) -> frozenset[str]:
+        """The host's variables that may hold a key."""
+        configured = (self.of(name).key_variable for name in ProviderName)
+        return frozenset((*configured, *KEY_VARIABLES.values(), OPENAI_KEY_VARIABLE))
 
 
 class FactoryToml(Frozen):
@@ -283,6 +252,8 @@ class FactoryToml(Frozen):
     reviewer: ReviewerTable = ReviewerTable()
     limits: LimitsTable = LimitsTable()
     caps: CapsTable = CapsTable()
+    egress: EgressTable | None = None
+    """None: set-up commands have the engine's default network."""
     job: JobTable = JobTable()
     merge: MergeTable = MergeTable()
     prompts: PromptsTable = PromptsTable()

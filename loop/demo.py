@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from instrument.schema.vocabulary import Purpose, Stage
+from instrument.schema.vocabulary import ProviderName, Purpose, Stage
 from loop.git.seed import seed_repository
 from loop.store import StateCorruptError, load_state
 
@@ -80,8 +80,12 @@ def _move_away(stand: Stand) -> Path:
 def arguments(environment: Mapping[str, str], *, purpose: Purpose) -> list[str]:
     """The `factory run` arguments: the story answers, unless PROVIDER names a real provider."""
     args = [TASK, "--auto-merge", "--purpose", purpose.value]
-    if environment.get("PROVIDER", "scripted") == "scripted":
+    provider = environment.get("PROVIDER") or "scripted"
+    runtime = environment.get("RUNTIME") or ("codex" if provider == ProviderName.OPENAI else "")
+    if provider == "scripted":
         args += ["--story", str(STORY)]
+    if runtime:
+        args += ["--runtime", runtime]
     if environment.get("MODEL"):
         args += ["--model", environment["MODEL"]]
     return args

@@ -18,7 +18,7 @@ from loop.problems import Problem, Problems
 from loop.session import read_default, task_path_of
 from loop.shell.base import fetch_base
 from loop.shell.commits import LOCK_TIMEOUT_S
-from loop.shell.context import Context, Provider
+from loop.shell.context import Context
 from loop.shell.orders import job_env
 from loop.shell.papers import Papers, read_papers
 from loop.taskfile import Task, task_number
@@ -77,7 +77,7 @@ def open_drafts(
         branch=branch,
         remote=default_remote(checkout, config.repo.remote) if config.merge.push else None,
         jobs=jobs,
-        provider=Provider(base_url="", auth="api_key", secret=""),
+        providers={},
         environment=environment,
         now=lambda: now,
     )

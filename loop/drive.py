@@ -120,7 +120,8 @@ class Driver:
         outcome = judge(begun, facts)
         after = self._stamped(advance(begun, outcome, facts))
         self._settle(entries_of(begun, outcome, facts, after, round_=round_), after)
-        self._shell.release(begun, effect.key)
+        if after.attempt is None:
+            self._shell.release(begun, effect.key)
         self._watcher.ended(begun, outcome, after, facts)
         return after
 

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from instrument.schema.events import (
     EVENT,
+    AgentDiffered,
     AnyEvent,
     AttemptCancelled,
     AttemptInterrupted,
@@ -131,6 +132,8 @@ def _identity(event: AnyEvent) -> str | None:
             return f"{event.kind}:{event.key}:{event.call}"
         case CheckEnded() | CheckFlaky():
             return f"{event.kind}:{event.key}:{event.name}"
+        case AgentDiffered():
+            return f"{event.kind}:{event.key}:{event.what}:{event.found}"
         case RequestDenied():
             return f"{event.kind}:{event.key}:{event.reason}"
         case Transition() | Continued():

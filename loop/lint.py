@@ -27,7 +27,8 @@ from loop.machine.guards import is_clean
 from loop.machine.keys import effect_key
 from loop.run import World
 from loop.shell.context import Context
-from loop.shell.orders import commands_order, packs_folder, setup_order
+from loop.shell.orders import commands_order, setup_order
+from loop.shell.packing import hold_if_large, packs_folder
 from loop.slots import job_count, job_slot
 from loop.together import baseline_checks
 
@@ -132,6 +133,7 @@ def _begin(context: Context, drafts: Drafts, draft: Draft) -> TaskState:
 def _run(context: Context, state: TaskState, draft: Draft, base: str) -> JobEnd:
     key = effect_key(state, EffectKind.SET_UP, base)
     begun = _with_attempt(state, key, EffectKind.SET_UP, "jobs/0000-setup")
+    hold_if_large(context, base)
     image = context.jobs.set_up(setup_order(context, begun, SetUp(key=key, base=base), draft.papers))
     key = effect_key(state, EffectKind.BASELINE, base, image)
     begun = _with_attempt(state, key, EffectKind.BASELINE, JOB_FOLDER)

@@ -1,11 +1,13 @@
 """What the journal is told of a transition: events as class and fields, in order.
 
-Pure: no I/O.
+Limits: no I/O but what `loop.differences` reads of our own data.
 """
 
 from collections import Counter
+from collections.abc import Iterable
 
 from instrument.schema.events import (
+    AgentDiffered,
     AttemptInterrupted,
     CheckEnded,
     CheckFlaky,
@@ -17,10 +19,12 @@ from instrument.schema.events import (
     Transition,
 )
 from instrument.schema.job import JobEnd
+from instrument.schema.ledger import Denied
 from instrument.schema.state import TaskState
 from instrument.schema.vocabulary import EffectKind, Outcome, Role, Severity
+from loop.differences import differences_of
 from loop.machine.effects import ROLES
-from loop.machine.facts import CancelledFacts, Facts, JobFacts, ReviewFacts
+from loop.machine.facts import CancelledFacts, Facts, JobFacts, ReviewFacts, SetupFacts
 
 Entry = tuple[type[Event], dict[str, object]]
 
@@ -50,6 +54,8 @@ def entries_of(
     kind = before.attempt.kind if before.attempt else None
     if isinstance(facts, JobFacts | ReviewFacts) and kind is not None:
         entries += job_entries(facts.end, kind, round_)
+    if isinstance(facts, SetupFacts):
+        entries += _denials(facts.key, facts.denied)
     if isinstance(facts, ReviewFacts) and outcome in REVIEWED:
         entries.append(_review_entry(facts, round_))
     fresh = after.flaky[len(before.flaky) :]
@@ -82,21 +88,27 @@ def cancelled_entries(facts: CancelledFacts, kind: EffectKind, round_: int) -> l
 
 
 def job_entries(end: JobEnd, kind: EffectKind, round_: int) -> list[Entry]:
-    """A job's end, its model calls, its denials, its commands."""
+    """A job's end, its model calls, its denials, its commands, where its agent differed."""
     role = ROLES[kind]
     entries: list[Entry] = [(ModelCallEnded, fields) for fields in _calls(end, role, round_)]
-    reasons = Counter(row.reason for row in end.ledger.denied)
-    entries += [
-        (RequestDenied, {"key": end.key, "reason": reason, "count": count})
-        for reason, count in sorted(reasons.items())
-    ]
+    entries += _denials(end.key, end.ledger.denied)
     report = end.report
     for command in report.commands if report else ():
         fields: dict[str, object] = {"key": end.key, "name": command.name, "exit_code": command.exit_code}
         fields |= {"timed_out": command.timed_out, "duration_ms": command.duration_ms}
         entries.append((CheckEnded, fields))
+    common: dict[str, object] = {"key": end.key, "role": role, "round": round_}
+    entries += [(AgentDiffered, common | found) for found in differences_of(end)]
     entries.append((JobEnded, _job_fields(end, kind, role, round_)))
     return entries
+
+
+def _denials(key: str, denied: Iterable[Denied]) -> list[Entry]:
+    counts = Counter((row.reason, row.path if row.reason == "egress" else None) for row in denied)
+    return [
+        (RequestDenied, {"key": key, "reason": reason, "count": count, "host": host})
+        for (reason, host), count in sorted(counts.items(), key=str)
+    ]
 
 
 def _calls(end: JobEnd, role: Role, round_: int) -> list[dict[str, object]]:
@@ -136,6 +148,8 @@ def _job_fields(end: JobEnd, kind: EffectKind, role: Role, round_: int) -> dict[
         "oom": end.container.oom_killed or bool(report and report.oom_kills),
         "duration_ms": end.duration_ms,
         "peak_memory_bytes": report.peak_memory_bytes if report else None,
+        "peak_pids": report.peak_pids if report else None,
+        "cpu_ms": report.cpu_ms if report else None,
         "runtime": agent.runtime if agent else None,
         "version": agent.version if agent else None,
         "model_asked": agent.model_asked if agent else None,

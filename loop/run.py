@@ -34,7 +34,7 @@ from loop.record import Entry
 from loop.request import Ending, RunRequest, RunResult, result_of
 from loop.session import Session, check_means, new_state, open_session
 from loop.sharing import settle_hold, share
-from loop.shell.orders import is_paid
+from loop.shell.orders import asked_providers
 from loop.shell.shell import Shell
 from loop.signals import Interrupted, Signals
 from loop.slots import job_count, job_slot
@@ -147,7 +147,7 @@ def _carry(
         world.save(session.folder, state)
         _reap(session, state)
         if not state.stage.is_terminal:
-            if session.context.provider.story is None and is_paid(state.terms):
+            if asked_providers(session.context, state.terms):
                 world.before_paid()
             now = world.now()
             waiting = share(

@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 
 from instrument.found import find_home
 from instrument.schema.state import TaskState, Terms
+from instrument.schema.vocabulary import ProviderName
 from jobs.ports import Jobs
 from loop.config import FILE_NAME, Config, parse_config
 from loop.errors import BusyError, UsageError
@@ -25,7 +26,7 @@ from loop.problems import Problem, Problems
 from loop.request import RunRequest
 from loop.shell.base import fetch_base, ready_time
 from loop.shell.context import Context, Provider
-from loop.shell.orders import is_paid, job_env
+from loop.shell.orders import asked_providers, job_env
 from loop.shell.papers import Papers, read_papers
 from loop.taskfile import task_number
 
@@ -81,11 +82,12 @@ def open_session(
         branch=branch,
         remote=remote,
         jobs=jobs,
-        provider=_provider(request, config, environment),
+        providers=read_providers(config, environment),
         environment=environment,
         now=now,
         runtime=request.runtime,
         model=request.model,
+        story=request.story,
     )
     with hold_lock(folder, task_id):
         yield Session(context, task_id, task_path, config.repo.name, config)
@@ -149,14 +151,19 @@ def task_path_of(task: str, checkout: Checkout) -> str:
     raise UsageError(f"{task} is not in the repository {checkout.root}; name a file of its tasks folder")
 
 
-def _provider(request: RunRequest, config: Config, environment: Mapping[str, str]) -> Provider:
-    provider = config.provider
-    return Provider(
-        base_url=provider.base_url,
-        auth=provider.auth,
-        secret=environment.get(provider.key_variable, ""),
-        story=request.story,
-    )
+def read_providers(config: Config, environment: Mapping[str, str]) -> dict[ProviderName, Provider]:
+    """Every provider as the repo has it, with its key from the host; one that is not set is empty."""
+    return {
+        name: Provider(
+            name=name,
+            base_url=table.base_url,
+            auth=table.auth,
+            secret=environment.get(table.key_variable, ""),
+            key_variable=table.key_variable,
+        )
+        for name in ProviderName
+        for table in (config.provider.of(name),)
+    }
 
 
 def new_state(session: Session, request: RunRequest, *, created_utc: datetime) -> TaskState:
@@ -247,7 +254,6 @@ def check_means(session: Session, config: Config, terms: Terms) -> None:
         Problems: A variable is not set.
     """
     job_env(session.context, config)
-    provider = session.context.provider
-    if is_paid(terms) and provider.story is None and not provider.secret:
-        name = config.provider.key_variable
-        raise UsageError(f"{name} is not set; set it to the provider's key")
+    for provider in asked_providers(session.context, terms):
+        if not provider.secret:
+            raise UsageError(f"{provider.key_variable} is not set; set it to the provider's key")

@@ -6,11 +6,13 @@ Pure: no I/O.
 from collections.abc import Iterable
 
 from instrument.schema.state import AgentChoice, Caps, Terms
-from instrument.schema.vocabulary import Role, RuntimeName
+from instrument.schema.vocabulary import ProviderName, Role, RuntimeName
 from jobs.order import Command
+from jobs.runtimes.table import RUNTIMES
 from loop.config import Config
 from loop.problems import Problem, Problems, show, suggest
 from loop.taskfile import Task
+from proxy.prices import provider_of_model
 
 LONGEST_RESERVE_MS = 10 * 60_000
 RESERVE_PART = 5
@@ -49,6 +51,12 @@ def agent_for(
         named.insert(0, (config.reviewer.runtime or in_task, config.reviewer.model))
         chosen = config.reviewer.runtime or chosen
     return AgentChoice(runtime=chosen, model=_model_of(chosen, named))
+
+
+def provider_of(choice: AgentChoice) -> ProviderName:
+    """Whose protocol an agent's calls are in: its program's, or where that speaks several its model's."""
+    fixed = RUNTIMES[choice.runtime].provider
+    return fixed or provider_of_model(choice.model or "")
 
 
 def _model_of(chosen: RuntimeName, named: Iterable[tuple[RuntimeName, str | None]]) -> str | None:

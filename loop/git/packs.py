@@ -16,10 +16,17 @@ PACK_TIMEOUT_S = 900
 PART = ".pack-"
 
 
-def write_pack(git_dir: Path, commit: str, target: Path) -> Path:
+def write_pack(git_dir: Path, commit: str, target: Path, *, without: str | None = None) -> Path:
     """Make `target` (0600) hold everything that `commit` reaches; a pack that is there is kept.
 
-    The caller names the target after the commit, so that one name never stands for two histories.
+    Its index lies beside it. The caller names the target after the commits, so that one name never
+    stands for two histories.
+
+    Args:
+        git_dir: The repository.
+        commit: Its id.
+        target: A name that ends with `.pack`.
+        without: A commit whose history is left out; the rest may then be nothing.
     """
     if target.is_file() and target.stat().st_size > 0:
         return target
@@ -37,10 +44,13 @@ def write_pack(git_dir: Path, commit: str, target: Path) -> Path:
             ],
             profile=SEALED,
             git_dir=git_dir,
-            stdin=f"{commit}\n".encode(),
+            stdin=(f"{commit}\n" + (f"^{without}\n" if without else "")).encode(),
             timeout_s=PACK_TIMEOUT_S,
         )
         (pack,) = Path(folder).glob("part-*.pack")
+        index = pack.with_suffix(".idx")
+        index.chmod(0o600)
+        index.replace(target.with_suffix(".idx"))
         pack.chmod(0o600)
         with pack.open("rb") as stream:
             os.fsync(stream.fileno())

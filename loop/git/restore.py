@@ -1,4 +1,4 @@
-"""A commit with some paths as another commit has them, such as the base's tests on a candidate.
+"""A commit with some paths as another commit has them: the base's tests on a candidate, say.
 
 Limits: works on an index of ours; the commit is on no branch.
 """
@@ -15,8 +15,10 @@ EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 ABSENT = b"0 " + b"0" * 40
 
 
-def restore_paths(store: Store, commit: str, *, source: str, paths: Sequence[str], ref: str) -> str:
-    """The commit's tree with `paths` as `source` has them, as a commit on `source`, kept under `ref`.
+def restore_paths(
+    store: Store, commit: str, *, source: str, paths: Sequence[str], parent: str, subject: str, ref: str
+) -> str:
+    """The commit's tree with `paths` as `source` has them, as a commit on `parent`, kept under `ref`.
 
     A path that `source` lacks is taken out.
     """
@@ -29,5 +31,5 @@ def restore_paths(store: Store, commit: str, *, source: str, paths: Sequence[str
     with open_index(store, commit) as index:
         index.git(["update-index", "-z", "--index-info"], stdin=b"".join(lines))
         tree = index.write_tree()
-    signature = Signature("Restore files of the base", "factory loop <factory@localhost>", EPOCH)
-    return commit_tree(store, tree=tree, parent=source, signature=signature, ref=ref)
+    signature = Signature(subject, "factory loop <factory@localhost>", EPOCH)
+    return commit_tree(store, tree=tree, parent=parent, signature=signature, ref=ref)

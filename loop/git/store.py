@@ -110,9 +110,14 @@ class Store:
         """Whether `commit` is, or descends from, `ancestor`."""
         return tips.is_ancestor(self.path, ancestor, commit)
 
-    def write_pack(self, commit: str, target: Path) -> Path:
-        """Make `target` a pack with the commit and all its history; one that is there is kept."""
-        return packs.write_pack(self.path, reading.check_oid(commit), target)
+    def write_pack(self, commit: str, target: Path, *, without: str | None = None) -> Path:
+        """Make `target` a pack with the commit and its history, less that of `without`."""
+        leave_out = None if without is None else reading.check_oid(without)
+        return packs.write_pack(self.path, reading.check_oid(commit), target, without=leave_out)
+
+    def has_commit(self, commit: str) -> bool:
+        """Whether the commit is here."""
+        return not self.git(["cat-file", "-e", f"{reading.check_oid(commit)}^{{commit}}"], check=False).code
 
     def set_ref(self, ref: str, commit: str) -> None:
         """Point a full ref name such as `refs/factory/…` at the commit, so that it is kept."""

@@ -8,7 +8,7 @@ from instrument.schema.vocabulary import EffectKind, Outcome
 from loop.machine.absorb import absorb
 from loop.machine.details import retry_time, stop_choices, stop_details
 from loop.machine.effects import FOLDER_LABELS, Effect
-from loop.machine.facts import CancelledFacts, Facts
+from loop.machine.facts import CancelledFacts, EngineFacts, Facts
 from loop.machine.judge import StaleFactsError
 from loop.machine.spend import add_spend
 from loop.machine.table import step
@@ -83,10 +83,16 @@ def advance(state: TaskState, outcome: Outcome, facts: Facts | None) -> TaskStat
             "stage": target.stage,
             "stop": stop,
             "done": target.done,
-            "attempt": None,
+            "attempt": _kept_attempt(state, facts),
             "counters": _count(absorbed.counters, outcome),
         }
     )
+
+
+def _kept_attempt(state: TaskState, facts: Facts | None) -> Attempt | None:
+    """A job that the engine's end left open: the same key finds it again, with what it cost."""
+    is_open = isinstance(facts, EngineFacts) and state.attempt is not None and state.attempt.kind.is_job
+    return state.attempt if is_open else None
 
 
 def _count(counters: Counters, outcome: Outcome) -> Counters:

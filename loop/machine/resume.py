@@ -6,8 +6,8 @@ Pure: no I/O.
 import hashlib
 from typing import Literal
 
-from instrument.schema.state import Counters, Finding, Ruling, Stop, TaskState
-from instrument.schema.vocabulary import Severity, Stage, StopReason
+from instrument.schema.state import Counters, Finding, Ruling, Spend, Stop, TaskState
+from instrument.schema.vocabulary import EffectKind, Severity, Stage, StopReason
 from loop.machine.lift import count_granted, is_lifted
 from loop.machine.stops import STOPS
 
@@ -58,6 +58,8 @@ def resume(
             "seq": state.seq + 1,
             "stage": stage,
             "stop": None,
+            "attempt": state.attempt if how == "rerun" else None,
+            "spend": state.spend if how == "rerun" else _without_attempt(state),
             "counters": count_granted(state.counters, _forgive(state.counters, stop), counter),
             "first_run": (),
             "pending": None if is_rewritten else state.pending,
@@ -65,6 +67,12 @@ def resume(
         }
     )
     return _forget(moved, stop) if stage is Stage.READY else moved
+
+
+def _without_attempt(state: TaskState) -> Spend:
+    """What an answer begins is another job: of one that the engine took along the cost stays unknown."""
+    is_lost = state.attempt is not None and state.attempt.kind in (EffectKind.IMPLEMENT, EffectKind.REVIEW)
+    return state.spend.model_copy(update={"lower_bound": True}) if is_lost else state.spend
 
 
 def _target(stop: Stop, how: How, *, main_has_moved: bool, counter: str | None) -> Stage | None:

@@ -11,9 +11,10 @@ from loop.machine.effects import FindBase
 from loop.machine.facts import BaseFacts
 from loop.shell.commits import LOCK_TIMEOUT_S
 from loop.shell.context import Context
-from loop.shell.orders import is_paid
+from loop.shell.orders import asked_providers
 from loop.shell.papers import papers_of
-from loop.shell.preflight import ask_provider
+from loop.shell.preflight import ask_providers
+from loop.together import provider_of
 from proxy.prices import UnknownPriceError, find_price
 
 
@@ -21,7 +22,7 @@ def find_base(context: Context, state: TaskState, effect: FindBase) -> BaseFacts
     """Fetch the tips, choose the base, read its terms; look at prices and at the provider."""
     base = fetch_base(context, state.repo)
     terms = papers_of(context, state, base).terms
-    answer, detail = ask_provider(context.provider) if is_paid(terms) else ("ok", "")
+    answer, detail = ask_providers(asked_providers(context, terms))
     return BaseFacts(
         key=effect.key,
         base=base,
@@ -54,7 +55,7 @@ def unpriced_models(terms: Terms) -> tuple[str, ...]:
         if choice.model is None:
             continue
         try:
-            find_price(choice.model)
+            find_price(choice.model, provider_of(choice))
         except UnknownPriceError:
             unknown[choice.model] = None
     return tuple(unknown)

@@ -29,4 +29,12 @@ def with_base_tests(context: Context, task_id: str, effect: CompareTests, config
     changed = changed_paths(context.store, effect.base, effect.commit)
     paths = base_tests_changed(changed, config)
     ref = f"refs/factory/{task_id}/compared"
-    return restore_paths(context.store, effect.commit, source=effect.base, paths=paths, ref=ref)
+    return restore_paths(
+        context.store,
+        effect.commit,
+        source=effect.base,
+        paths=paths,
+        parent=effect.base,
+        subject="Restore the base's tests",
+        ref=ref,
+    )

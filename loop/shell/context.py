@@ -8,19 +8,23 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from instrument.schema.vocabulary import RuntimeName
+from instrument.schema.state import AgentChoice
+from instrument.schema.vocabulary import ProviderName, RuntimeName
 from jobs.ports import Jobs
 from loop.git.store import Store
+from loop.together import provider_of
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Where model calls go; with a story, a scripted provider answers them instead."""
+    """Where model calls go."""
 
+    name: ProviderName
     base_url: str
     auth: str
     secret: str = field(repr=False)
-    story: bytes | None = None
+    key_variable: str
+    """The host's variable that `secret` was read from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class Context:
     remote: str | None
     """Where to push; none: the local branch is all there is."""
     jobs: Jobs
-    provider: Provider
+    providers: Mapping[ProviderName, Provider]
     environment: Mapping[str, str]
     """The host's, of which `[job] env` names are handed on."""
     now: Callable[[], datetime]
@@ -43,3 +47,9 @@ class Context:
     """`--runtime`, which overrides the task and the repo."""
     model: str | None = None
     """`--model`, likewise."""
+    story: bytes | None = None
+    """A scripted provider's, which then answers instead of every provider."""
+
+    def provider_for(self, choice: AgentChoice) -> Provider:
+        """Who answers this agent's calls."""
+        return self.providers[provider_of(choice)]

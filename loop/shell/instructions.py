@@ -24,5 +24,12 @@ def with_base_instructions(context: Context, task_id: str, effect: Review) -> st
     paths = instruction_files(changed_paths(context.store, effect.base, effect.start))
     if not paths:
         return effect.start
-    ref = f"refs/factory/{task_id}/reviewed"
-    return restore_paths(context.store, effect.start, source=effect.base, paths=paths, ref=ref)
+    return restore_paths(
+        context.store,
+        effect.start,
+        source=effect.base,
+        paths=paths,
+        parent=effect.base,
+        subject="Restore the base's instruction files",
+        ref=f"refs/factory/{task_id}/reviewed",
+    )

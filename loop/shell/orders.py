@@ -9,7 +9,7 @@ from pathlib import Path
 
 from instrument.schema.state import AgentChoice, TaskState, Terms
 from instrument.schema.vocabulary import Role, RuntimeName
-from jobs.order import AgentWork, Command, Identity, JobOrder, Limits, ProxyOrder, SetupOrder
+from jobs.order import AgentWork, Command, Identity, JobOrder, Limits, ProxyOrder, SetupOrder, egress_only
 from loop.atomic import PRIVATE_FOLDER
 from loop.config import Config
 from loop.machine.effects import (
@@ -24,8 +24,9 @@ from loop.machine.effects import (
 )
 from loop.problems import Problem, Problems
 from loop.shell.comparison import with_base_tests
-from loop.shell.context import Context
+from loop.shell.context import Context, Provider
 from loop.shell.instructions import with_base_instructions
+from loop.shell.packing import pack_for
 from loop.shell.papers import Papers
 from loop.taskfile import Task
 from loop.together import baseline_checks, fast_checks, gate_checks
@@ -60,23 +61,37 @@ def setup_order(context: Context, state: TaskState, effect: SetUp, papers: Paper
     Raises:
         Problems: A declared input matches no file.
     """
+    return setup_order_at(context, state, papers, commit=effect.base, key=effect.key)
+
+
+def setup_order_at(
+    context: Context, state: TaskState, papers: Papers, *, commit: str, key: str
+) -> SetupOrder:
+    """The image of any commit with the inputs that it has, made under the key of the job that needs it.
+
+    Raises:
+        Problems: A declared input matches no file.
+    """
     config = papers.config
-    digest = context.store.inputs_digest(effect.base, config.inputs)
+    digest = context.store.inputs_digest(commit, config.inputs)
     if digest.unmatched:
         line = config.lines.of("setup", "inputs")
         names = ", ".join(digest.unmatched)
         raise Problems([Problem(config.path, line, f"[setup] inputs: no file matches {names}")])
+    packed = pack_for(context, commit)
     return SetupOrder(
-        identity=identity_of(state, effect.key),
+        identity=identity_of(state, key),
         base_image=config.image.base,
         dockerfile=papers.dockerfile,
         cached=config.cached,
         inputs_digest=digest.sha256,
-        commit=effect.base,
-        pack=_pack(context, effect.base),
+        commit=commit,
+        pack=packed.path,
+        kept=packed.kept,
         folder=_folder(context, state) if config.cached else context.folder / "jobs" / "setup",
         limits=config.limits,
         env=job_env(context, config),
+        egress=None if config.egress is None else config.egress.allow,
     )
 
 
@@ -86,12 +101,14 @@ def commands_order(context: Context, state: TaskState, effect: CommandsEffect, p
     commit = effect.commit
     if isinstance(effect, CompareTests):
         commit = with_base_tests(context, state.task_id, effect, papers.config)
+    packed = pack_for(context, commit)
     return JobOrder(
         identity=identity_of(state, effect.key),
         role=role,
         image=effect.image,
         commit=commit,
-        pack=_pack(context, commit),
+        pack=packed.path,
+        kept=packed.kept,
         folder=_folder(context, state),
         limits=_limits(papers.config, effect.deadline_ms),
         always=papers.config.always,
@@ -133,17 +150,19 @@ def agent_order(
         context_limit_tokens=config.agent.context_limit_tokens,
         gate_commands=tuple(command.run for command in gate_checks(papers.task, config)),
     )
+    packed = pack_for(context, commit)
     return JobOrder(
         identity=identity_of(state, effect.key),
         role=role,
         image=effect.image,
         commit=commit,
-        pack=_pack(context, commit),
+        pack=packed.path,
+        kept=packed.kept,
         folder=_folder(context, state),
         limits=_limits(config, effect.deadline_ms),
         always=config.always,
         agent=work,
-        proxy=_proxy(context, effect, role),
+        proxy=_proxy(context, effect, role, config),
         env=job_env(context, config),
     )
 
@@ -158,38 +177,36 @@ def uses_model(choice: AgentChoice) -> bool:
     return choice.model is not None
 
 
-def is_paid(terms: Terms) -> bool:
-    """Whether a job of these terms can cost money."""
-    return uses_model(terms.coder) or uses_model(terms.reviewer)
+def asked_providers(context: Context, terms: Terms) -> tuple[Provider, ...]:
+    """The real providers that jobs of these terms call, each once; none where a story answers."""
+    if context.story is not None:
+        return ()
+    choices = (choice for choice in (terms.coder, terms.reviewer) if uses_model(choice))
+    return tuple({provider.name: provider for provider in map(context.provider_for, choices)}.values())
 
 
-def _proxy(context: Context, effect: AgentEffect, role: Role) -> ProxyOrder | None:
+def _proxy(context: Context, effect: AgentEffect, role: Role, config: Config) -> ProxyOrder | None:
+    """What an agent's pod lets out: model calls, and the listed hosts where the repo says so."""
+    egress = config.egress.allow if config.egress is not None and config.egress.agents else ()
     if not uses_model(effect.agent):
-        return None
-    provider = context.provider
+        return egress_only(egress) if egress else None
+    provider = context.provider_for(effect.agent)
     budget = effect.budget_microusd
     return ProxyOrder(
         base_url=provider.base_url,
         secret=provider.secret,
         auth=provider.auth,
+        protocol=provider.name,
         budget_microusd=UNLIMITED_MICROUSD if budget is None else budget,
-        story=provider.story,
+        story=context.story,
         story_role=role,
         story_round=effect.round,
+        egress=egress,
     )
 
 
 def _limits(config: Config, deadline_ms: int) -> Limits:
     return dataclasses.replace(config.limits, deadline_s=deadline_ms / 1000)
-
-
-def _pack(context: Context, commit: str) -> Path:
-    return context.store.write_pack(commit, packs_folder(context) / f"{commit}.pack")
-
-
-def packs_folder(context: Context) -> Path:
-    """What travels into jobs; it can be made again at any time."""
-    return context.folder / "packs"
 
 
 def _folder(context: Context, state: TaskState) -> Path:

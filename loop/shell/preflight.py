@@ -1,12 +1,14 @@
-"""Ask the provider whether the key is good before anything is spent; costs no tokens.
+"""Ask each provider whether the key is good before anything is spent; costs no tokens.
 
-Limits: one GET request, with a deadline.
+Limits: one GET request each, with a deadline.
 """
 
+from collections.abc import Iterable
 from typing import Literal
 
 import httpx
 
+from instrument.schema.vocabulary import ProviderName
 from loop.shell.context import Provider
 
 TIMEOUT_S = 20
@@ -19,22 +21,30 @@ HTTP_SERVER_ERROR = 500
 Answer = Literal["ok", "limited", "denied", "failed"]
 
 
-def ask_provider(provider: Provider, client: httpx.Client | None = None) -> tuple[Answer, str]:
-    """The provider's answer and one sentence about it; a scripted provider is always fine.
+def ask_providers(providers: Iterable[Provider], client: httpx.Client | None = None) -> tuple[Answer, str]:
+    """The first answer that speaks against a start, or that all is well, and one sentence about it.
 
     A gateway that does not know the list of models answers 404: that is no refusal of the key.
     """
-    if provider.story is not None:
-        return "ok", ""
-    headers = {"anthropic-version": API_VERSION}
+    said = ""
+    with client or httpx.Client(timeout=TIMEOUT_S) as http:
+        for provider in providers:
+            answer, said = _ask(provider, http)
+            if answer != "ok":
+                return answer, said
+    return "ok", said
+
+
+def _ask(provider: Provider, http: httpx.Client) -> tuple[Answer, str]:
+    headers = {"anthropic-version": API_VERSION} if provider.name is ProviderName.ANTHROPIC else {}
     if provider.auth == "bearer":
         headers["authorization"] = f"Bearer {provider.secret}"
     else:
         headers["x-api-key"] = provider.secret
-    url = f"{provider.base_url.rstrip('/').removesuffix('/v1')}/v1/models?limit=1"
+    limit = "?limit=1" if provider.name is ProviderName.ANTHROPIC else ""
+    url = f"{provider.base_url.rstrip('/').removesuffix('/v1')}/v1/models{limit}"
     try:
-        with client or httpx.Client(timeout=TIMEOUT_S) as http:
-            status = http.get(url, headers=headers).status_code
+        status = http.get(url, headers=headers).status_code
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         return "failed", f"{provider.base_url} did not answer: {type(error).__name__}"
     return _read_status(status), f"{provider.base_url} answered HTTP {status}"

@@ -4,11 +4,14 @@ Limits: errors of ours come back as facts for the machine; a bug still raises.
 """
 
 import shutil
+from dataclasses import replace
 
+from instrument.ledger import read_ledger
 from instrument.schema.job import JobEnd
+from instrument.schema.ledger import Denied
 from instrument.schema.state import TaskState
 from instrument.schema.vocabulary import Outcome
-from jobs.errors import ImageUnfitError, JobsError
+from jobs.errors import ImageGoneError, ImageUnfitError, JobsError
 from jobs.order import JobOrder
 from loop.git.errors import GitError
 from loop.machine.checks import judge_baseline
@@ -34,10 +37,13 @@ from loop.shell.baselines import find_baseline, keep_baseline
 from loop.shell.candidates import commit_candidate
 from loop.shell.commits import merge_landing, rebase
 from loop.shell.context import Context
-from loop.shell.orders import agent_order, commands_order, packs_folder, setup_order
+from loop.shell.inputs import image_for
+from loop.shell.orders import agent_order, commands_order, setup_order, setup_order_at
+from loop.shell.packing import hold_if_large, packs_folder
 from loop.shell.papers import papers_of
 from loop.shell.reviews import review_facts
 from loop.shell.telling import tell_coder, tell_reviewer
+from loop.shell.transcripts import redact_transcript
 
 JobEffect = Baseline | Check | CompareTests | Gate | Implement | Review
 
@@ -87,14 +93,38 @@ class Shell:
             case Merge():
                 return merge_landing(context, state, effect)
             case Review():
-                end = context.jobs.run(self._order(state, effect), resumed=resumed)
+                end = self._run_agent(state, effect, resumed=resumed)
                 return review_facts(context, state, effect, papers_of(context, state, effect.base), end)
+            case Implement():
+                return JobFacts(key=effect.key, end=self._run_agent(state, effect, resumed=resumed))
             case Baseline():
                 return self._baseline(state, effect, resumed=resumed)
-            case Check() | CompareTests() | Gate() | Implement():
-                return JobFacts(
-                    key=effect.key, end=context.jobs.run(self._order(state, effect), resumed=resumed)
-                )
+            case Check() | CompareTests() | Gate():
+                return JobFacts(key=effect.key, end=self._commands(state, effect, resumed=resumed))
+
+    def _run(self, state: TaskState, order: JobOrder, *, resumed: bool) -> JobEnd:
+        context = self._context
+        try:
+            return context.jobs.run(order, resumed=resumed)
+        except ImageGoneError:
+            # Removed to make room while the task was stopped.
+            base = _base_of(state)
+            papers = papers_of(context, state, base)
+            setup = setup_order_at(context, state, papers, commit=base, key=order.identity.key)
+            return context.jobs.run(replace(order, image=context.jobs.set_up(setup)), resumed=False)
+
+    def _commands(self, state: TaskState, effect: Check | CompareTests | Gate, *, resumed: bool) -> JobEnd:
+        order = self._order(state, effect)
+        found = image_for(self._context, state, order, papers_of(self._context, state, _base_of(state)))
+        if isinstance(found, JobEnd):
+            return found
+        return self._run(state, replace(order, image=found), resumed=resumed)
+
+    def _run_agent(self, state: TaskState, effect: Implement | Review, *, resumed: bool) -> JobEnd:
+        order = self._order(state, effect)
+        end = self._run(state, order, resumed=resumed)
+        redact_transcript(order.folder)
+        return end
 
     def _baseline(self, state: TaskState, effect: Baseline, *, resumed: bool) -> JobFacts:
         order = self._order(state, effect)
@@ -102,7 +132,7 @@ class Shell:
         kept = None if resumed or is_second else find_baseline(self._context, order)
         if kept is not None:
             return JobFacts(key=effect.key, end=kept)
-        end = self._context.jobs.run(order, resumed=resumed)
+        end = self._run(state, order, resumed=resumed)
         if not is_second and is_clean(end) and judge_baseline(state, end) is Outcome.BASELINE_PASSED:
             keep_baseline(self._context, order, end)
         return JobFacts(key=effect.key, end=end)
@@ -124,13 +154,20 @@ class Shell:
         folder = state.attempt.folder if state.attempt else None
         try:
             papers = papers_of(context, state, effect.base)
+            hold_if_large(context, effect.base)
             image = context.jobs.set_up(setup_order(context, state, effect, papers))
         except Problems as problems:
             return SetupFacts(key=effect.key, image=None, detail=str(problems))
         except ImageUnfitError as error:
             detail = f"{error}" + (f"; see {error.evidence}" if error.evidence else "")
-            return SetupFacts(key=effect.key, image=None, detail=detail, folder=folder)
-        return SetupFacts(key=effect.key, image=image)
+            denied = self._denied(folder)
+            return SetupFacts(key=effect.key, image=None, detail=detail, folder=folder, denied=denied)
+        return SetupFacts(key=effect.key, image=image, denied=self._denied(folder))
+
+    def _denied(self, folder: str | None) -> tuple[Denied, ...]:
+        """Where a set-up that ran just now was not let out to."""
+        path = self._context.folder / (folder or "") / "ledger.jsonl"
+        return read_ledger(path.read_bytes()).denied if folder and path.is_file() else ()
 
 
 def _base_of(state: TaskState) -> str:

@@ -61,14 +61,18 @@ main_moved = 4
 interruptions = 5
 [job]
 env = ["CI"]
+container_runtime = "runsc"
+docker = false
 [merge]
 push = true
 auto = true
 author = "A Bot <bot@example.org>"
+[egress]
+allow = ["packages.example.org", "*.example.net:8443"]
+agents = true
 [prompts]
 coder = "prompts/coder.md.j2"
-[provider]
-name = "anthropic"
+[provider.anthropic]
 base_url = "http://gateway.internal:4000/anthropic"
 auth = "bearer"
 """
@@ -104,14 +108,18 @@ def test_every_key_reaches_the_configuration() -> None:
     assert config.agent.context_limit_tokens == 50_000
     assert (config.agent.command.coder, config.agent.command.reviewer) == ("sh code.sh", "sh review.sh")
     assert (config.reviewer.runtime, config.reviewer.model) == (RuntimeName.COMMAND, "claude-opus-4-1")
-    assert config.limits == Limits(512 * MIB, 1.0, 100, 2048 * MIB, 30.0, 7.0, 3 * MIB // 2, 10, 0)
+    assert config.limits == Limits(512 * MIB, 1.0, 100, 2048 * MIB, 30.0, 7.0, 3 * MIB // 2, 10, 0, "runsc")
     assert config.caps == Caps(check=1, review=2, gate=0, main_moved=4, interruptions=5)
     assert config.job_env == ("CI",)
     assert (config.merge.push, config.merge.auto) == (True, True)
     assert config.merge.author == "A Bot <bot@example.org>"
     assert (config.prompts.coder, config.prompts.reviewer) == ("prompts/coder.md.j2", None)
-    assert config.provider.base_url == "http://gateway.internal:4000/anthropic"
-    assert config.provider.key_variable == "ANTHROPIC_AUTH_TOKEN"
+    assert config.provider.anthropic.base_url == "http://gateway.internal:4000/anthropic"
+    assert config.provider.anthropic.key_variable == "ANTHROPIC_AUTH_TOKEN"
+    assert config.egress is not None
+    assert (config.egress.allow[1], config.egress.agents) == ("*.example.net:8443", True)
+    assert config.provider.openai.base_url == "https://api.openai.com"
+    assert config.provider.openai.key_variable == "OPENAI_API_KEY"
 
 
 def test_defaults_are_those_of_the_contract() -> None:
@@ -123,7 +131,7 @@ def test_defaults_are_those_of_the_contract() -> None:
     assert config.limits.same_command == 10
     assert (config.merge.push, config.merge.auto, config.repo.branch) == (False, False, None)
     assert (config.agent.runtime, config.agent.model) == (RuntimeName.CLAUDE, None)
-    assert config.provider.key_variable == "ANTHROPIC_API_KEY"
+    assert config.provider.anthropic.key_variable == "ANTHROPIC_API_KEY"
     assert config.protected == PROTECTED
     assert config.tests == ()
 
@@ -136,7 +144,8 @@ def test_set_up_without_inputs_runs_always_and_first() -> None:
 
 
 def test_all_faults_come_at_once_each_with_its_line() -> None:
-    tables = "agent, caps, checks, image, job, limits, merge, paths, prompts, provider, repo, reviewer, setup"
+    tables = "agent, caps, checks, egress, image, job, limits, merge, paths, prompts, provider, repo, "
+    tables += "reviewer, setup"
     name = "small letters and digits, parted by single -, _ or ."
     repo, checks = 'x = 1\n[repo]\nname = "P Q"\n', '[checks]\nfast = ["unti"]\n[checks.unit]\nrum = "x"\n'
 
@@ -160,7 +169,10 @@ def test_all_faults_come_at_once_each_with_its_line() -> None:
             '4: [paths] tests, item 1 "./t" matches nothing; write it from the root',
         ),
         ("[limits]\nsame_command = -1\n", "4: [limits] same_command must be at least 0"),
-        ("[egress]\nallow = []\n", "3: [egress] has no effect in this version; take it out"),
+        (
+            "[egress]\nallow = ['https://x']\n",
+            "4: [egress] allow, item 1 must be a host, host:port or *.domain",
+        ),
         ("[merge]\npush = 1\n", "4: [merge] push must be true or false"),
         ('[limits]\npids = "many"\n', "4: [limits] pids must be a whole number"),
         ("[limits]\npids = 99.5\n", "4: [limits] pids must be a whole number"),
@@ -197,24 +209,55 @@ def test_all_faults_come_at_once_each_with_its_line() -> None:
         ("[checks.u]\nrun = 'x'\nenv = {A = 1}\n", "5: [checks.u] env.A must be a text in quotes"),
         ("[checks.u]\nrun = 'x'\nenv = {'a b' = 'c'}\n", "5: [checks.u] env.a b must be the name of an env"),
         ('[checks.u]\nrun = "a\\u0000b"\n', "4: [checks.u] run must be a shell command"),
-        ("[agent]\nruntime = 'opencode'\n", "4: [agent] runtime must be one of claude or command"),
+        (
+            "[agent]\nruntime = 'aider'\n",
+            "4: [agent] runtime must be one of claude, opencode, codex or command",
+        ),
         ("[agent]\nmodel = 'a b'\n", "4: [agent] model must be a model id as the provider writes it"),
         ("[merge]\nauthor = 'me'\n", "4: [merge] author must look like Name <mail@example.org>"),
         ('[merge]\nauthor = "a\\nb <a@b>"\n', "4: [merge] author must look like Name <mail@example.org>"),
-        ("[provider]\nauth = 'none'\n", "4: [provider] auth must be one of api_key or bearer"),
-        ("[provider]\nbase_url = 'ftp://x'\n", "4: [provider] base_url must be an address such as"),
-        ("[provider]\nbase_url = 'https://u:p@x'\n", "4: [provider] base_url must be an address such as"),
-        ("[provider]\nbase_url = 'https://x:99999'\n", "4: [provider] base_url must be an address such as"),
+        (
+            "[provider.anthropic]\nauth = 'none'\n",
+            "4: [provider.anthropic] auth must be one of api_key or bearer",
+        ),
+        (
+            "[provider.anthropic]\nbase_url = 'ftp://x'\n",
+            "4: [provider.anthropic] base_url must be an address such as",
+        ),
+        (
+            "[provider.anthropic]\nbase_url = 'https://u:p@x'\n",
+            "4: [provider.anthropic] base_url must be an address such as",
+        ),
+        (
+            "[provider.anthropic]\nbase_url = 'https://x:99999'\n",
+            "4: [provider.anthropic] base_url must be an address such as",
+        ),
         ("[job]\nenv = ['A B']\n", "4: [job] env, item 1 must be the name of an environment variable"),
         (
             "[job]\nenv = ['ANTHROPIC_API_KEY']\n",
             "4: [job] env: ANTHROPIC_API_KEY holds the provider's key, which no job may have",
         ),
         (
-            "[job]\nenv = ['K']\n[provider]\nkey_env = 'K'\n",
+            "[job]\nenv = ['OPENAI_API_KEY']\n",
+            "4: [job] env: OPENAI_API_KEY holds the provider's key, which no job may have",
+        ),
+        (
+            "[job]\nenv = ['K']\n[provider.openai]\nkey_env = 'K'\n",
             "4: [job] env: K holds the provider's key, which no job may have",
         ),
         ("[paths]\nprotected = ['[Z-a]']\n", "4: [paths] protected, item 1 "),
+        (
+            "[job]\ncontainer_runtime = '--privileged'\n",
+            "4: [job] container_runtime must be a name that `docker info` lists under Runtimes",
+        ),
+        (
+            "[job]\ndocker = true\ncontainer_runtime = 'runsc'\n",
+            "3: [job] has docker = true, but a daemon of a job's own needs a container runtime such as",
+        ),
+        (
+            "[job]\ndocker = true\ncontainer_runtime = 'sysbox-runc'\n",
+            "3: [job] has docker = true, but no job starts a daemon of its own in this version",
+        ),
     ],
 )
 def test_each_fault_is_one_sentence_with_its_line(text: str, said: str) -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from instrument.schema.events import (
     EVENT,
+    AgentDiffered,
     AnyEvent,
     AttemptCancelled,
     AttemptInterrupted,
@@ -61,6 +62,7 @@ CALL |= {"status": 200, "error_type": None, "usage": Usage(), "cost_microusd": 5
 CALL |= {"estimated": False, "unknown_price": False, "duration_ms": 1}
 MOVE = {"state_seq": 4, "key": KEY, "from_stage": Stage.IMPLEMENT, "outcome": Outcome.DIFF_RETURNED}
 MOVE |= {"to_stage": Stage.IMPLEMENT, "spent_microusd": 5, "lower_bound": False}
+OTHER_MODEL = {"key": KEY, "role": Role.CODER, "round": 1, "what": "model", "asked": "a", "found": "b"}
 CHECK = {"key": KEY, "name": "unit", "exit_code": 0, "timed_out": False, "duration_ms": 1}
 WENT_ON = {"state_seq": 9, "how": "ruling", "stop": StopReason.NO_CHANGE, "to_stage": Stage.IMPLEMENT}
 
@@ -74,6 +76,7 @@ WENT_ON = {"state_seq": 9, "how": "ruling", "stop": StopReason.NO_CHANGE, "to_st
         (ModelCallEnded, CALL, {"call": 2}),
         (CheckEnded, CHECK, {"name": "lint"}),
         (RequestDenied, {"key": KEY, "reason": "path", "count": 2}, {"reason": "budget"}),
+        (AgentDiffered, OTHER_MODEL, {"found": "c"}),
         (Transition, MOVE, {"state_seq": 5}),
         (Continued, WENT_ON, {"state_seq": 10}),
         (RulingRecorded, {"stop": StopReason.NO_CHANGE, "digest": "d"}, {"digest": "e"}),

@@ -1,6 +1,15 @@
 from instrument.schema.events import EVENT
 from instrument.schema.state import Attempt
-from instrument.schema.vocabulary import EffectKind, Outcome, Purpose, Role, Severity, Stage
+from instrument.schema.vocabulary import (
+    EffectKind,
+    Outcome,
+    Purpose,
+    Role,
+    RuntimeName,
+    Severity,
+    Stage,
+)
+from jobs.pins import pinned_versions
 from loop.machine.facts import CancelledFacts, EngineFacts, JobFacts, ReviewFacts
 from loop.record import cancelled_entries, entries_of
 from support.ends import (
@@ -54,7 +63,7 @@ def test_a_coders_end_gives_each_call_each_reason_of_denial_its_end_and_the_tran
     assert [(e.reason, e.count) for e in found[2:4]] == [("budget", 1), ("path", 2)]
     job = found[4]
     assert (job.calls, job.cost_microusd, job.lower_bound, job.duration_ms) == (2, 1007, True, 60_000)
-    assert (job.model_asked, job.version) == ("m", "2.1")
+    assert (job.model_asked, job.version) == ("claude-sonnet-4-5", pinned_versions()[RuntimeName.CLAUDE])
     assert found[5].state_seq == 8
 
 
@@ -96,6 +105,28 @@ def test_a_lost_job_is_an_interruption_whose_cost_is_still_told():
     assert found[1].lost
     assert found[1].ended is None
     assert found[2].interruptions == 1
+
+
+def test_what_a_job_used_is_told_and_what_is_not_known_is_none():
+    told = end(KEY, report={"peak_memory_bytes": 4096, "peak_pids": 12, "cpu_ms": 0})
+    for ended, used in (
+        (told, (4096, 12, 0)),
+        (end(KEY), (None, None, None)),
+        (told.model_copy(update={"report": None}), (None, None, None)),
+    ):
+        job = moved(EffectKind.IMPLEMENT, JobFacts(key=KEY, end=ended))[0]
+        assert (job.peak_memory_bytes, job.peak_pids, job.cpu_ms) == used
+
+
+def test_another_model_and_another_version_than_configured_are_events_of_their_own():
+    agent = agent_run().model_copy(update={"version": "0.0.1"})
+    calls = (call(1, model_answered="another-1"), call(2, model_answered="another-1"))
+    found = moved(EffectKind.REVIEW, JobFacts(key=KEY, end=review_end(KEY, calls=calls, agent=agent)))
+    told = [(e.what, e.asked, e.found, e.role, e.round) for e in found if e.kind == "agent_differed"]
+    assert told == [
+        ("model", "claude-sonnet-4-5", "another-1", Role.REVIEWER, 2),
+        ("version", pinned_versions()[RuntimeName.CLAUDE], "0.0.1", Role.REVIEWER, 2),
+    ]
 
 
 def test_memory_is_named_whichever_source_saw_it():

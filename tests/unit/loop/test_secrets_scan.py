@@ -1,6 +1,7 @@
 """Secrets are put together here, so that no line of this file looks like one."""
 
 import base64
+import json
 import random
 import string
 import time
@@ -8,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from loop.secrets_scan import MAX_HITS, SecretHit, scan_added
+from loop.secrets_scan import MAX_HITS, SecretHit, redact, scan_added
 
 LETTERS = string.ascii_letters + string.digits
 RANDOM = random.Random(7)
@@ -199,3 +200,23 @@ def test_a_hostile_text_takes_a_bounded_time(text: str) -> None:
     scan_added(added(*lines))
 
     assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_an_agent_said_is_kept_without_the_secret(kind: str) -> None:
+    value = KINDS[kind]()
+    said = {"type": "tool_result", "content": f'cat .env\n{value}\nall "done"', "next": [1, "ok"]}
+    line = json.dumps(said).encode() + b"\n"
+    clean = redact(b'{"text": "before"}\n' * 4000 + line * 2)
+    assert clean.count(b"*" * 10) >= 2
+    lines = [json.loads(each) for each in clean.splitlines()]
+    assert [each["next"] for each in lines[4000:]] == [[1, "ok"]] * 2
+    assert lines[4000]["content"].startswith("cat .env\n")
+    assert lines[4000]["content"].endswith('\nall "done"')
+    assert lines[0] == {"text": "before"}
+    assert scan_added(added(*clean.decode().splitlines()[4000:])) == ()
+
+
+def test_a_transcript_without_secrets_stays_as_it_is() -> None:
+    said = json.dumps({"sha": some(40, "0123456789abcdef"), "text": "plain \\n words"}).encode() * 2000
+    assert redact(said) == said

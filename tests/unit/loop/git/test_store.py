@@ -173,13 +173,29 @@ def test_the_pack_holds_the_commit_with_its_history_alone(world: World) -> None:
     target = world.folder / "packs" / f"{tip}.pack"
     world.store.write_pack(tip, target)
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
-    assert list(target.parent.iterdir()) == [target]
+    assert sorted(target.parent.iterdir()) == [target.with_suffix(".idx"), target]
 
     fresh = make_repo(world.folder / "fresh")
     fresh.git("index-pack", "--stdin", "--strict", stdin=target.read_bytes())
     assert fresh.ask("rev-list", tip).split() == [tip, world.base]
     fresh.git("checkout", "--quiet", tip)
     assert (fresh.root / "src/c.py").read_bytes() == b"c\n"
+
+
+def test_a_pack_without_a_commit_lacks_what_that_one_reaches_even_if_nothing_is_left(world: World) -> None:
+    tip = world.person.commit({"src/c.py": b"c\n"})
+    world.store.fetch_tips("main", None)
+    rest, nothing = (world.folder / name for name in ("rest.pack", "nothing.pack"))
+    world.store.write_pack(tip, rest, without=world.base)
+    world.store.write_pack(world.base, nothing, without=tip)
+    assert world.store.has_commit(tip)
+    assert not world.store.has_commit("1" * 40)
+
+    fresh = make_repo(world.folder / "fresh")
+    for pack in (rest, nothing):
+        fresh.git("index-pack", "--stdin", stdin=pack.read_bytes())
+    listed = fresh.git("cat-file", "--batch-all-objects", "--batch-check=%(objecttype)").split()
+    assert sorted(listed) == [b"blob", b"commit", b"tree", b"tree"]
 
 
 def test_a_pack_that_is_there_is_kept(world: World) -> None:

@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from instrument.schema.vocabulary import ProviderName
 from loop.shell.base import fetch_base
 from loop.shell.context import Context, Provider
 from support.ends import START
 from support.gitworld import store_of
 from support.repos import Desk
+
+API = "https://api.example.org"
 
 
 @pytest.fixture
@@ -22,7 +25,7 @@ def context(desk: Desk) -> Context:
         branch="main",
         remote="origin",
         jobs=desk.jobs,
-        provider=Provider(base_url="https://api.example.org", auth="api_key", secret="s3cret"),
+        providers={name: Provider(name, API, "api_key", "s3cret", "KEY") for name in ProviderName},
         environment=desk.environment,
         now=lambda: START,
     )

@@ -1,8 +1,9 @@
 import httpx
 import pytest
 
+from instrument.schema.vocabulary import ProviderName
 from loop.shell.context import Provider
-from loop.shell.preflight import ask_provider
+from loop.shell.preflight import ask_providers
 
 API = "https://api.example.org"
 
@@ -16,9 +17,14 @@ def asked(answer, **changes):
             raise answer
         return httpx.Response(answer)
 
-    fields = {"base_url": API, "auth": "api_key", "secret": "s3cret"} | changes
+    fields = {
+        "name": ProviderName.ANTHROPIC,
+        "base_url": API,
+        "auth": "api_key",
+        "secret": "s3cret",
+    } | changes
     client = httpx.Client(transport=httpx.MockTransport(handle))
-    return ask_provider(Provider(**fields), client), seen
+    return ask_providers([Provider(**fields | changes, key_variable="KEY")], client), seen
 
 
 @pytest.mark.parametrize(
@@ -63,7 +69,23 @@ def test_no_answer_is_a_failure_with_its_kind_and_no_secret():
     assert found == "failed"
 
 
-def test_a_scripted_provider_is_not_asked():
-    found, seen = asked(500, story=b"x")
-    assert found == ("ok", "")
-    assert seen == []
+def test_the_first_provider_that_refuses_decides_and_each_is_asked_in_its_own_way():
+    seen: list[httpx.Request] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(200 if request.url.host == "api.example.org" else 401)
+
+    both = [
+        Provider(ProviderName.ANTHROPIC, API, "api_key", "s3cret", "A_KEY"),
+        Provider(ProviderName.OPENAI, "https://other.example.org/v1", "bearer", "s3cret", "O_KEY"),
+    ]
+    client = httpx.Client(transport=httpx.MockTransport(handle))
+    answer, sentence = ask_providers(both, client)
+    assert (answer, sentence) == ("denied", "https://other.example.org/v1 answered HTTP 401")
+    assert str(seen[1].url) == "https://other.example.org/v1/models"
+    assert "anthropic-version" not in seen[1].headers
+
+
+def test_without_a_provider_nobody_is_asked():
+    assert ask_providers([]) == ("ok", "")
