@@ -196,7 +196,7 @@ class ClientConnection(asyncio.Protocol):
             self.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
             tunnel.send(self._reader.rest + bytes(self._early))
             self._early.clear()
-            tunnel.resume()
+            tunnel.begin()
 
     def _finish(self, task: asyncio.Task[None]) -> None:
         """A call is over: go on with what came in the meantime."""

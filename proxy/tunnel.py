@@ -31,11 +31,14 @@ class Near(Protocol):
 
 
 class Tunnel(asyncio.Protocol):
-    """The host's side. Order of calls: `open`, `resume`, then the others in any order."""
+    """The host's side. Order of calls: `open`, `begin`, then the others in any order."""
 
     def __init__(self, near: Near) -> None:
         self._near = near
         self._transport: asyncio.Transport | None = None
+        self._held: list[bytes] | None = []
+        """What a host that speaks first has said; none once the job has its answer."""
+        self._is_over = False
 
     async def open(self, addresses: Iterable[str], port: int, timeout_s: float = CONNECT_TIMEOUT_S) -> None:
         """Connect to the first address that answers.
@@ -53,6 +56,14 @@ class Tunnel(asyncio.Protocol):
             else:
                 return
         raise last
+
+    def begin(self) -> None:
+        """The job has its answer: pass on what the host said in the meantime, and all that follows."""
+        held, self._held = self._held or [], None
+        self._near.write(b"".join(held))
+        if self._is_over:
+            self._near.close_after()
+        self.resume()
 
     def send(self, data: bytes) -> None:
         """Pass on what the job said."""
@@ -86,18 +97,23 @@ class Tunnel(asyncio.Protocol):
     # asyncio's callbacks
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin, but take nothing from a host that speaks first: the job has no answer yet."""
+        """The host is there."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        transport.pause_reading()
 
     def data_received(self, data: bytes) -> None:
-        """Pass on what the host said."""
-        self._near.write(data)
+        """Pass on what the host said, or hold it and take no more for now."""
+        if self._held is None:
+            self._near.write(data)
+            return
+        self._held.append(data)
+        self.pause()
 
     def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         """The host has said its last: what came is still delivered."""
-        self._near.close_after()
+        self._is_over = True
+        if self._held is None:
+            self._near.close_after()
 
     def pause_writing(self) -> None:
         """The host reads slowly."""

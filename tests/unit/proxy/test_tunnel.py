@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 import pytest
 
 from proxy.egress import Egress, Rule, is_closed
+from proxy.tunnel import Tunnel
 from support.proxykit import Proxy
 
 HOST = "packages.example.org"
@@ -162,3 +163,32 @@ def test_by_itself_the_proxy_lets_nobody_out(proxy: Proxy) -> None:
         assert head.startswith(b"HTTP/1.1 403 ")
 
     proxy.run(story)
+
+
+class Near:
+    """A job's side that notes what it is told."""
+
+    def __init__(self) -> None:
+        self.got: list[bytes] = []
+        self.is_closed = False
+
+    def write(self, data: bytes) -> None:
+        self.got.append(data)
+
+    def close_after(self) -> None:
+        self.is_closed = True
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+
+def test_what_a_host_says_first_waits_for_the_answer_to_the_job() -> None:
+    near = Near()
+    tunnel = Tunnel(near)
+    tunnel.data_received(b"by")
+    tunnel.data_received(b"e")
+    tunnel.connection_lost(None)
+    assert (near.got, near.is_closed) == ([], False)
+    tunnel.begin()
+    assert (near.got, near.is_closed) == ([b"bye"], True)
