@@ -43,26 +43,37 @@ class Meter(Protocol):
         ...
 
 
-class Figures(Protocol):
+@dataclass(slots=True, kw_only=True)
+class Figures(ABC):
     """A provider's usage fields: for each of them the last present value wins."""
 
+    input: int | None = None
+    is_odd: bool = False
+    """A figure was no count."""
+
+    @abstractmethod
     def take(self, usage: object) -> None:
         """Use one `usage` object; absent and null fields leave what is known."""
-        ...
 
     @property
     def has_usage(self) -> bool:
         """Whether input was reported."""
-        ...
+        return self.input is not None
 
     @property
+    @abstractmethod
     def is_wrong(self) -> bool:
         """Whether a figure was no count, or figures do not agree with each other."""
-        ...
 
+    @abstractmethod
     def usage(self) -> Usage:
         """The disjoint buckets."""
-        ...
+
+    def count(self, values: dict[str, Any], name: str, known: int | None) -> int | None:
+        """A field's new value, or the known one."""
+        value, is_odd = read_figure(values, name, known)
+        self.is_odd = self.is_odd or is_odd
+        return value
 
 
 class Tally(ABC):

@@ -26,6 +26,9 @@ def ask_providers(providers: Iterable[Provider], client: httpx.Client | None = N
 
     A gateway that does not know the list of models answers 404: that is no refusal of the key.
     """
+    providers = tuple(providers)
+    if not providers:
+        return "ok", ""
     said = ""
     with client or httpx.Client(timeout=TIMEOUT_S) as http:
         for provider in providers:

@@ -7,56 +7,42 @@ from dataclasses import dataclass
 from typing import Any
 
 from instrument.schema.usage import Usage
-from proxy.meter import Tally, read_figure, shown_text
+from proxy.meter import Figures, Tally, shown_text
 
 # Parts of a delta that a model was paid to write; a signature stands for thinking that is not shown.
 _WRITTEN = ("text", "thinking", "partial_json", "signature", "data")
 
 
-@dataclass(slots=True)
-class MessagesFigures:
+@dataclass(slots=True, kw_only=True)
+class MessagesFigures(Figures):
     """The provider's usage fields: for each of them the last present value wins.
 
     Figures in a stream are cumulative (https://docs.anthropic.com/en/docs/build-with-claude/streaming,
     read 2026-11-30), so they are never added and no maximum is taken.
     """
 
-    input: int | None = None
     cache_read: int = 0
     cache_write: int | None = None
     split_5m: int | None = None
     split_1h: int | None = None
     output: int = 0
     reasoning: int = 0
-    is_odd: bool = False
-    """A figure was no count."""
 
     def take(self, usage: object) -> None:
         """Use one `usage` object; absent and null fields leave what is known."""
         if not isinstance(usage, dict):
             return
-        self.input = self._count(usage, "input_tokens", self.input)
-        self.cache_read = self._count(usage, "cache_read_input_tokens", self.cache_read) or 0
-        self.cache_write = self._count(usage, "cache_creation_input_tokens", self.cache_write)
-        self.output = self._count(usage, "output_tokens", self.output) or 0
+        self.input = self.count(usage, "input_tokens", self.input)
+        self.cache_read = self.count(usage, "cache_read_input_tokens", self.cache_read) or 0
+        self.cache_write = self.count(usage, "cache_creation_input_tokens", self.cache_write)
+        self.output = self.count(usage, "output_tokens", self.output) or 0
         split = usage.get("cache_creation")
         if isinstance(split, dict):
-            self.split_5m = self._count(split, "ephemeral_5m_input_tokens", self.split_5m)
-            self.split_1h = self._count(split, "ephemeral_1h_input_tokens", self.split_1h)
+            self.split_5m = self.count(split, "ephemeral_5m_input_tokens", self.split_5m)
+            self.split_1h = self.count(split, "ephemeral_1h_input_tokens", self.split_1h)
         details = usage.get("output_tokens_details")
         if isinstance(details, dict):
-            self.reasoning = self._count(details, "thinking_tokens", self.reasoning) or 0
-
-    def _count(self, values: dict[str, Any], name: str, known: int | None) -> int | None:
-        """A field's new value, or the known one."""
-        value, is_odd = read_figure(values, name, known)
-        self.is_odd = self.is_odd or is_odd
-        return value
-
-    @property
-    def has_usage(self) -> bool:
-        """Whether input was reported."""
-        return self.input is not None
+            self.reasoning = self.count(details, "thinking_tokens", self.reasoning) or 0
 
     @property
     def is_wrong(self) -> bool:

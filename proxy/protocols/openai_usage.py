@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from instrument.schema.usage import Usage
-from proxy.meter import Tally, read_figure, shown_text
+from proxy.meter import Figures, Tally, shown_text
 
 _UNWRITTEN = ("role", "id", "type")
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
 
 
-@dataclass(slots=True)
-class OpenAIFigures:
+@dataclass(slots=True, kw_only=True)
+class OpenAIFigures(Figures):
     """The provider's usage fields: for each of them the last present value wins.
 
     Input holds what was read from the cache and what was written to it, output holds reasoning (names
@@ -25,43 +25,29 @@ class OpenAIFigures:
     input_name: str
     """`input_tokens` of Responses, `prompt_tokens` of Chat Completions."""
     output_name: str
-    input: int | None = None
     cache_read: int = 0
     cache_write: int = 0
     written_12h: int = 0
     """The part of `cache_write` that is kept for 12 hours; the rest is kept for 30 minutes."""
     output: int = 0
     reasoning: int = 0
-    is_odd: bool = False
-    """A figure was no count."""
 
     def take(self, usage: object) -> None:
         """Use one `usage` object; absent and null fields leave what is known."""
         if not isinstance(usage, dict):
             return
-        self.input = self._count(usage, self.input_name, self.input)
-        self.output = self._count(usage, self.output_name, self.output) or 0
+        self.input = self.count(usage, self.input_name, self.input)
+        self.output = self.count(usage, self.output_name, self.output) or 0
         details = usage.get(f"{self.input_name}_details")
         if isinstance(details, dict):
-            self.cache_read = self._count(details, "cached_tokens", self.cache_read) or 0
-            self.cache_write = self._count(details, "cache_write_tokens", self.cache_write) or 0
+            self.cache_read = self.count(details, "cached_tokens", self.cache_read) or 0
+            self.cache_write = self.count(details, "cache_write_tokens", self.cache_write) or 0
             lives = details.get("cache_write_tokens_details")
             if isinstance(lives, dict):
-                self.written_12h = self._count(lives, "ttl_12h_tokens", self.written_12h) or 0
+                self.written_12h = self.count(lives, "ttl_12h_tokens", self.written_12h) or 0
         details = usage.get(f"{self.output_name}_details")
         if isinstance(details, dict):
-            self.reasoning = self._count(details, "reasoning_tokens", self.reasoning) or 0
-
-    def _count(self, values: dict[str, Any], name: str, known: int | None) -> int | None:
-        """A field's new value, or the known one."""
-        value, is_odd = read_figure(values, name, known)
-        self.is_odd = self.is_odd or is_odd
-        return value
-
-    @property
-    def has_usage(self) -> bool:
-        """Whether input was reported."""
-        return self.input is not None
+            self.reasoning = self.count(details, "reasoning_tokens", self.reasoning) or 0
 
     @property
     def is_wrong(self) -> bool:
@@ -93,7 +79,7 @@ class ResponsesTally(Tally):
     end_mark = b"[DONE]"
 
     def __init__(self) -> None:
-        super().__init__(OpenAIFigures("input_tokens", "output_tokens"))
+        super().__init__(OpenAIFigures(input_name="input_tokens", output_name="output_tokens"))
 
     def take(self, event: dict[str, Any]) -> None:
         """Use one event."""
@@ -130,7 +116,7 @@ class ChatTally(Tally):
     end_mark = b"[DONE]"
 
     def __init__(self) -> None:
-        super().__init__(OpenAIFigures("prompt_tokens", "completion_tokens"))
+        super().__init__(OpenAIFigures(input_name="prompt_tokens", output_name="completion_tokens"))
 
     def take(self, event: dict[str, Any]) -> None:
         """Use one chunk."""
