@@ -10,6 +10,7 @@ from pathlib import Path
 from loop.git.candidate import Candidate, build_candidate
 from loop.git.checkout import Checkout, default_branch, find_checkout
 from loop.git.landing import Landing, make_landing
+from loop.git.merge import MergeEnd, merge
 from loop.git.store import Store, open_store
 from support.gitkit import AUTHOR, TASK, TASK_TEXT, WHEN, Captured, Repo, capture, make_repo
 
@@ -90,6 +91,20 @@ def make_world(folder: Path) -> None:
     person.git("push", "--quiet", "origin", "main")
     assert origin.head("main") == person.head()
     store_of(folder / "home", "person", person.root).fetch_tips("main", None)
+
+
+def make_change(world: World) -> Landing:
+    """A landing that changes a file and adds one."""
+    return world.landing(world.changed({"src/b.py": b"b\n", "README": b"changed\n"}))
+
+
+def land(
+    world: World, landing: Landing, *, remote: str | None = "origin", onto: str = "", at: Path | None = None
+) -> MergeEnd:
+    """Merge it, as a run does."""
+    checkout = find_checkout(at or world.person.root)
+    onto = onto or world.base
+    return merge(world.store, checkout, landing=landing.commit, onto=onto, branch="main", remote=remote)
 
 
 def store_of(home: Path, name: str, start: Path, branch: str | None = None) -> Store:
