@@ -100,6 +100,7 @@ class Row(Frozen):
     lower_bound: bool
     unmetered_parts: NonNegativeInt
     job_ms: NonNegativeInt | None
+    """Run time of the jobs that count for a time budget: all but the set-up's, which is kept for others."""
     agents: tuple[Agent, ...]
     jobs: tuple[JobLine, ...]
     """In order of start, earlier runs first."""

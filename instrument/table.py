@@ -9,7 +9,7 @@ from instrument.figures import Agent, JobLine, OpenFinding, Report, Row
 from instrument.money import show_usd
 from instrument.schema.state import Grants
 from instrument.schema.usage import Usage
-from instrument.schema.vocabulary import EffectKind, StopReason
+from instrument.schema.vocabulary import EffectKind, Role, StopReason
 
 WIDTH = 80
 _UNKNOWN = "?"
@@ -46,7 +46,9 @@ def render_bill(row: Row) -> str:
         lines.append(_JOB.format("not on record", "", "", "", "", show_usd(rest)))
     calls = sum(job.calls for job in row.jobs)
     tokens = _tokens(row.usage.total_tokens, is_complete=row.usage_complete)
-    time = _UNKNOWN if row.job_ms is None else show_ms(row.job_ms)
+    # No time budget counts it, but it stands in a line above.
+    setup_ms = sum(job.duration_ms for job in row.jobs if job.role is Role.SETUP)
+    time = _UNKNOWN if row.job_ms is None else show_ms(row.job_ms + setup_ms)
     lines.append(
         _JOB.format("total", "", calls, tokens, time, _amount(row.cost_microusd, lower_bound=row.lower_bound))
     )

@@ -10,10 +10,10 @@ from typing import IO
 from pydantic import ValidationError
 
 from instrument.ledger import read_ledger
-from instrument.schema.job import AgentResult, AgentRun, ContainerEnd, JobEnd, JobReport
+from instrument.schema.job import AgentNames, AgentResult, AgentRun, ContainerEnd, JobEnd, JobReport
 from instrument.schema.ledger import LedgerSummary
 from jobs.engine.states import ContainerState
-from jobs.handover import was_started
+from jobs.handover import was_started, write_private
 from jobs.order import MIB, JobOrder
 from jobs.runtimes.table import RUNTIMES
 from jobs.unpack import Unpacked, unpack
@@ -115,6 +115,9 @@ def collect(
     report, report_error = _read_report(order, kept)
     result, result_error = _read_result(folder / "out" / "agent-result.json") if report else (None, None)
     summary = _read_ledger(order, ledger)
+    agent = _read_agent(order) if report else None
+    if report and agent:
+        report = _add_names(folder / "out" / "job.json", report, agent, summary)
     return JobEnd(
         key=order.identity.key,
         folder=f"{folder.parent.name}/{folder.name}",
@@ -125,7 +128,7 @@ def collect(
         ledger_missing=summary is None and has_cost,
         result=result,
         result_error=result_error,
-        agent=_read_agent(order) if report else None,
+        agent=agent,
     )
 
 
@@ -167,6 +170,22 @@ def _read_agent(order: JobOrder) -> AgentRun | None:
     texts = [order.folder / "out" / name for name in ("transcript.jsonl", "agent-stderr.txt")]
     transcript, stderr = (path.read_bytes() if path.exists() else b"" for path in texts)
     return RUNTIMES[order.agent.runtime].parse(order.agent, transcript, stderr)
+
+
+def _add_names(path: Path, report: JobReport, agent: AgentRun, ledger: LedgerSummary | None) -> JobReport:
+    """Write the report anew with who worked, whole or not at all; a second collection writes the same."""
+    answered = [call.model_answered for call in ledger.calls if call.model_answered] if ledger else []
+    names = AgentNames(
+        runtime=agent.runtime,
+        version=agent.version,
+        model_asked=agent.model_asked,
+        model_answered=answered[-1] if answered else agent.model_answered,
+    )
+    complete = report.model_copy(update={"agent": names})
+    fresh = path.with_name("job.json.new")
+    write_private(fresh, complete.model_dump_json(indent=1).encode() + b"\n")
+    fresh.replace(path)
+    return complete
 
 
 def _read_ledger(order: JobOrder, ledger: IO[bytes] | None) -> LedgerSummary | None:

@@ -13,11 +13,9 @@ from typing import IO
 
 from jobs.order import Command, JobOrder
 from jobs.pod import JOB_FOLDER, MARKER, OBJECTS_FOLDER, SOCKET
-from jobs.runtimes.protocol import RELAY_PORT, AgentCommand, ShellCalls
+from jobs.runtimes.protocol import RELAY, RELAY_PORT, AgentCommand, ShellCalls
 from jobs.runtimes.table import RUNTIMES
 
-EGRESS_PORT = 17322
-"""Below the range that a kernel gives out by itself, beside the one that agents use."""
 LOCAL = "localhost,127.0.0.1"
 SPOOL_BYTES = 16 * 1024 * 1024
 MASKED_CHARACTERS = 4
@@ -54,7 +52,6 @@ def order_document(order: JobOrder, agent: AgentCommand | None) -> dict[str, obj
         "same_command": limits.same_command,
         "gate_commands": list(order.agent.gate_commands) if order.agent else [],
         "env": {**_egress_env(order), **order.env},
-        "egress_port": EGRESS_PORT if _has_egress(order) else None,
         "secrets": sorted(
             {v for v in order.env.values() if len(v) >= MASKED_CHARACTERS}, key=len, reverse=True
         ),
@@ -62,6 +59,8 @@ def order_document(order: JobOrder, agent: AgentCommand | None) -> dict[str, obj
         "commands": _commands(order.commands),
         "agent": None if agent is None else _agent(order, agent),
         "socket": SOCKET if has_proxy else None,
+        "relay_port": RELAY_PORT if has_proxy else None,
+        "docker": limits.has_docker,
         "first_call_marker": MARKER if has_proxy and _uses_model(order) else None,
     }
 
@@ -75,7 +74,7 @@ def _egress_env(order: JobOrder) -> dict[str, str]:
     if not _has_egress(order):
         return {}
     names = ("HTTPS_PROXY", "https_proxy")
-    return {**dict.fromkeys(names, f"http://127.0.0.1:{EGRESS_PORT}"), "NO_PROXY": LOCAL, "no_proxy": LOCAL}
+    return {**dict.fromkeys(names, RELAY), "NO_PROXY": LOCAL, "no_proxy": LOCAL}
 
 
 def _uses_model(order: JobOrder) -> bool:
@@ -94,7 +93,6 @@ def _agent(order: JobOrder, agent: AgentCommand) -> dict[str, object]:
         "review_path": order.agent.review_path if order.agent else None,
         "shell_calls": None if agent.shell_calls is None else _shell_calls(agent.shell_calls),
         "last_lines": [{"line": dict(line)} for line in agent.last_lines],
-        "relay_port": RELAY_PORT if agent.is_relayed else None,
         "files": dict(agent.files),
         "cleared": list(agent.cleared),
         "hidden": list(agent.hidden),

@@ -93,8 +93,15 @@ class ImageShelf:
         recipe = Recipe("agent", _dockerfile("agent"), files, args, (image,))
         return recipe.tag, self.build(recipe)
 
-    def job(self, reference: str | None = None, dockerfile: str | None = None) -> str:
+    def job(
+        self, reference: str | None = None, dockerfile: str | None = None, *, has_docker: bool = False
+    ) -> str:
         """Id of the image that jobs of this base start from.
+
+        Args:
+            reference: See `base`.
+            dockerfile: See `base`.
+            has_docker: Whether it holds a Docker daemon: one more layer, which nobody else pays for.
 
         Raises:
             ImageUnfitError: A build failed; the evidence is its log.
@@ -102,7 +109,11 @@ class ImageShelf:
         name, image = self.base(reference, dockerfile)
         agent_tag, agent_image = self.agent()
         args = {"BASE": name, "AGENT": agent_tag, "PACKAGES": " ".join(self._versions["job"]["packages"])}
-        return self.build(Recipe("job", _dockerfile("job"), self._trust(), args, (image, agent_image)))
+        job = Recipe("job", _dockerfile("job"), self._trust(), args, (image, agent_image))
+        built = self.build(job)
+        if not has_docker:
+            return built
+        return self.build(Recipe("docker", _dockerfile("docker"), {}, {"BASE": job.tag}, (built,)))
 
     def sidecar(self) -> str:
         """Id of the proxy's image; a change of our code gives another one within seconds."""
@@ -175,10 +186,17 @@ class ImageShelf:
         files = {f"ca/{name}": data for name, data in certificates.items()}
         return {"ca/": b"", **files, "install.sh": (FOLDER / "install.sh").read_bytes()}
 
-    def network_env(self) -> dict[str, str]:
-        """What a set-up command needs to reach the network as this machine does; mostly empty."""
+    def network_env(self, *, has_proxies: bool) -> dict[str, str]:
+        """What a set-up command needs to reach the network as this machine does; mostly empty.
+
+        Args:
+            has_proxies: Whether this machine's own HTTP proxies are among it.
+        """
         trusted = TRUST_NAMES if extra_certificates(self._environment) else ()
-        return {**dict.fromkeys(trusted, TRUST_STORE), **host_args(self._environment)}
+        ways = host_args(self._environment)
+        if not has_proxies:
+            ways = {name: value for name, value in ways.items() if name.upper() not in HOST_ARGS}
+        return {**dict.fromkeys(trusted, TRUST_STORE), **ways}
 
 
 def host_args(environment: Mapping[str, str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from instrument.schema.vocabulary import Purpose, Role, RuntimeName
+from instrument.schema.vocabulary import ProviderName, Purpose, Role, RuntimeName
 
 MIB = 1024 * 1024
 
@@ -49,7 +49,9 @@ class Limits:
     same_command: int = 10
     """How often an agent may run one command without a change of the tree; 0: it is not looked at."""
     container_runtime: str | None = None
-    """Of every job but the set-up, such as `runsc`; none: the engine's default."""
+    """Such as `runsc`: of every job, of the set-up only with a daemon; none: the engine's default."""
+    has_docker: bool = False
+    """Whether every job, the set-up too, has a Docker daemon of its own; few runtimes can run one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,10 @@ class AgentWork:
     context_limit_tokens: int = 100_000
     gate_commands: tuple[str, ...] = ()
     """The gate's shell lines: one that the agent runs counts as itself, whatever stands around it."""
+    provider: ProviderName = ProviderName.ANTHROPIC
+    """Whose the model is: what a program that speaks several protocols goes by."""
+    nested: Mapping[str, str] = field(default_factory=dict)
+    """Instruction files of the tree that are not at its top: path to text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,21 @@ JOB_FOLDER = "/job"
 OBJECTS_FOLDER = "/objects"
 """Git objects that the engine keeps for many jobs; none of them can write there."""
 
+DOCKER_FOLDER = "/var/lib/docker"
+"""Where a job's own daemon keeps images: a volume, since its overlays cannot lie on the container's own."""
+
 JOB_CAPABILITIES = ("SETUID", "SETGID", "KILL", "DAC_READ_SEARCH")
+DOCKER_CAPABILITIES = (
+    *("SYS_ADMIN", "NET_ADMIN"),  # what it is itself: mounts and namespaces, a bridge and its rules
+    *("CHOWN", "DAC_OVERRIDE", "FOWNER", "SYS_CHROOT"),  # unpacking an image, whoever owns its files
+    # Beside those, what each of its containers has: a process hands on only what it holds itself.
+    *("FSETID", "MKNOD", "NET_RAW", "NET_BIND_SERVICE", "SETPCAP", "SETFCAP", "AUDIT_WRITE"),
+)
+"""Added where a job has a daemon: they count in the user namespace alone that its runtime gave the container.
+
+Each was left out once: then the daemon, or a container of it, did not start. That no process gains rights
+stays: a setuid program in one of its containers gives none.
+"""
 SIDECAR_MEMORY_BYTES = 512 * MIB
 SIDECAR_PIDS = 64
 OPEN_FILES = 16384
@@ -108,6 +122,14 @@ def objects_volume(commit: str) -> str:
     return f"factory-objects-{commit}"
 
 
+def docker_volume(identity: Identity) -> str:
+    """Of what a job's own Docker daemon keeps.
+
+    It goes with the pod, of a set-up too: what shall stay is saved into a file and loaded in each job.
+    """
+    return f"{pod_name(identity)}-docker"
+
+
 def select_labels(run_id: str, key: str | None = None) -> dict[str, str]:
     """The labels by which an object is found as ours: exact, never by name."""
     labels = {OURS: "1", "factory.run": run_id}
@@ -115,7 +137,7 @@ def select_labels(run_id: str, key: str | None = None) -> dict[str, str]:
 
 
 def object_labels(identity: Identity, role: Role, part: str) -> dict[str, str]:
-    """The labels of a container or volume; `part` is `job`, `proxy`, `socket`, `ledger` or `work`."""
+    """The labels of a container or volume; `part` says which one of the pod's, such as `job` or `socket`."""
     return select_labels(identity.run_id, identity.key) | {
         "factory.task": identity.task_id,
         "factory.purpose": identity.purpose.value,
@@ -133,14 +155,19 @@ def pod_volumes(order: JobOrder) -> dict[str, str]:
         volumes[ledger_volume(identity)] = "ledger"
     if order.role is Role.SETUP:
         volumes[work_volume(identity)] = "work"
+    if order.limits.has_docker:
+        volumes[docker_volume(identity)] = "docker"
     return volumes
 
 
 def job_spec(order: JobOrder) -> ContainerSpec:
     """The container of the job; without network unless it is a set-up without an allowlist.
 
-    The set-up keeps the engine's default runtime: it needs the network that others may not give.
+    The set-up keeps the engine's default runtime: it needs the network that others may not give. Where
+    jobs have a daemon it has one, too: nowhere else can images be pulled; what runs daemons gives a network.
     """
+    limits = order.limits
+    is_plain = order.role is Role.SETUP and not limits.has_docker
     mounts = []
     if order.proxy is not None:
         mounts.append(Mount(socket_volume(order.identity), SOCKET_FOLDER, read_only=True))
@@ -148,19 +175,21 @@ def job_spec(order: JobOrder) -> ContainerSpec:
         mounts.append(Mount(objects_volume(order.kept), OBJECTS_FOLDER, read_only=True))
     if order.role is Role.SETUP:
         mounts.append(Mount(work_volume(order.identity), JOB_FOLDER))
+    if limits.has_docker:
+        mounts.append(Mount(docker_volume(order.identity), DOCKER_FOLDER))
     return ContainerSpec(
         name=pod_name(order.identity),
         image=order.image,
         labels=object_labels(order.identity, order.role, "job"),
         entrypoint=("python3", "-I", f"{JOB_FOLDER}/inside"),
         network=None if order.role is Role.SETUP and order.proxy is None else "none",
-        memory_bytes=order.limits.memory_bytes,
-        pids=order.limits.pids,
-        cpus=order.limits.cpus,
-        capabilities=JOB_CAPABILITIES,
+        memory_bytes=limits.memory_bytes,
+        pids=limits.pids,
+        cpus=limits.cpus,
+        capabilities=JOB_CAPABILITIES + (DOCKER_CAPABILITIES if limits.has_docker else ()),
         mounts=tuple(mounts),
-        file_bytes=order.limits.disk_bytes,
-        runtime=None if order.role is Role.SETUP else order.limits.container_runtime,
+        file_bytes=limits.disk_bytes,
+        runtime=None if is_plain else limits.container_runtime,
     )
 
 

@@ -19,7 +19,7 @@ class Recipe:
     """One image: the same recipe gives the same tag, so it is built once."""
 
     kind: str
-    """The tag's name part: agent, job, python, sidecar, base."""
+    """The tag's name part: agent, job, docker, python, sidecar, base."""
     dockerfile: str
     files: Mapping[str, bytes] = field(default_factory=dict)
     """The build's context: relative paths to content; a path that ends with `/` is an empty folder."""

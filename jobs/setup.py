@@ -76,7 +76,7 @@ def set_up_image(
         ImageUnfitError: A build or a command failed; the evidence is its log or its output.
         JobsError: The cap on images is no number.
     """
-    image = shelf.job(order.base_image, order.dockerfile)
+    image = shelf.job(order.base_image, order.dockerfile, has_docker=order.limits.has_docker)
     if order.cached:
         image = _find_or_make(order, image, engine, shelf, runner, say)
     mark_used(engine, image, datetime.now(UTC))
@@ -102,7 +102,9 @@ def _find_or_make(
             return found.id
         say(f"Setting up image {tag} (once).")
         began = time.monotonic()
-        made = _make(order, image, tag, shelf.network_env(), runner)
+        # With an allowlist the only way out is the tunnel, which this machine's own proxy would overrule.
+        network = shelf.network_env(has_proxies=order.egress is None)
+        made = _make(order, image, tag, network, runner)
         say(f"Set up {tag} in {time.monotonic() - began:.0f} s.")
     # Whoever builds at this moment stands on images that may look unused: the next set-up makes room.
     with suppress(Timeout), shelf.lock("build").acquire(timeout=0):
@@ -152,6 +154,8 @@ def find_fault(end: JobEnd) -> str | None:
         pids = " (it reached the limit on processes)" if report.pids_refused else ""
         limit = " (out of memory)" if report.oom_kills or end.container.oom_killed else pids
         return f"The set-up command `{failed.name}` {how}{limit}: mend it in [setup] of factory.toml."
+    if report.ended is Ended.HOST_DISK:
+        return "The disk of the Docker Engine was full during the set-up: free some of it, then run again."
     if report.ended is not Ended.EXITED:
         return f"The set-up ran into a limit ({report.ended.value}): raise it in [limits] of factory.toml."
     return None

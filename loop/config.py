@@ -174,7 +174,7 @@ def _config(toml: tables.FactoryToml, path: str, lines: TomlLines) -> Config:
         tests=toml.paths.tests,
         agent=toml.agent,
         reviewer=toml.reviewer,
-        limits=_limits(toml.limits, toml.job.container_runtime),
+        limits=_limits(toml.limits, toml.job),
         caps=Caps(**toml.caps.model_dump()),
         job_env=toml.job.env,
         egress=toml.egress,
@@ -192,7 +192,7 @@ def _setup_commands(kind: str, runs: tuple[str, ...]) -> tuple[Command, ...]:
     )
 
 
-def _limits(table: tables.LimitsTable, container_runtime: str | None) -> Limits:
+def _limits(table: tables.LimitsTable, job: tables.JobTable) -> Limits:
     return Limits(
         memory_bytes=bytes_of(table.memory),
         cpus=table.cpus,
@@ -203,5 +203,6 @@ def _limits(table: tables.LimitsTable, container_runtime: str | None) -> Limits:
         patch_bytes=int(table.patch_mb * MIB),
         patch_files=table.patch_files,
         same_command=table.same_command,
-        container_runtime=container_runtime,
+        container_runtime=job.container_runtime,
+        has_docker=job.docker,
     )

@@ -34,6 +34,8 @@ from loop.config_words import (
 KEY_VARIABLES = {"api_key": "ANTHROPIC_API_KEY", "bearer": "ANTHROPIC_AUTH_TOKEN"}
 """Anthropic's, by how the key is shown."""
 OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
+DAEMON_RUNTIMES = "sysbox"
+"""How the names of the container runtimes begin that can run a Docker daemon without rights on the host."""
 
 
 class RepoTable(Frozen):
@@ -161,20 +163,19 @@ class JobTable(Frozen):
     env: tuple[Variable, ...] = ()
     """Names of the host's variables; their values are masked in what is kept."""
     container_runtime: ContainerRuntime | None = None
-    """Of every job but the set-up, which needs a network; none: the engine's default."""
+    """Of every job; of the set-up, which needs a network, only with `docker`. None: the engine's default."""
     docker: bool = False
-    """A Docker daemon of the job's own; refused until a job can start one."""
+    """Whether every job, the set-up too, has a Docker daemon of its own."""
 
     @model_validator(mode="after")
-    def _no_daemon(self) -> Self:
-        if self.docker:
-            can_run_one = (self.container_runtime or "").startswith("sysbox")
-            why = (
-                "no job starts a daemon of its own in this version"
-                if can_run_one
-                else "a daemon of a job's own needs a container runtime such as sysbox-runc"
+    def _daemon_can_run(self) -> Self:
+        runtime = self.container_runtime
+        if self.docker and not (runtime or "").startswith(DAEMON_RUNTIMES):
+            has = f"with {runtime}" if runtime else "with the engine's default container runtime"
+            raise ValueError(
+                f"has docker = true, but {has} no job can run a daemon of its own; "
+                'set container_runtime = "sysbox-runc", or take docker out'
             )
-            raise ValueError(f"has docker = true, but {why}; take it out")
         return self
 
 

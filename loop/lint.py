@@ -133,7 +133,8 @@ def _begin(context: Context, drafts: Drafts, draft: Draft) -> TaskState:
 def _run(context: Context, state: TaskState, draft: Draft, base: str) -> JobEnd:
     key = effect_key(state, EffectKind.SET_UP, base)
     begun = _with_attempt(state, key, EffectKind.SET_UP, "jobs/0000-setup")
-    hold_if_large(context, base)
+    if not draft.papers.config.limits.has_docker:
+        hold_if_large(context, base)
     image = context.jobs.set_up(setup_order(context, begun, SetUp(key=key, base=base), draft.papers))
     key = effect_key(state, EffectKind.BASELINE, base, image)
     begun = _with_attempt(state, key, EffectKind.BASELINE, JOB_FOLDER)

@@ -54,8 +54,8 @@ def entries_of(
     kind = before.attempt.kind if before.attempt else None
     if isinstance(facts, JobFacts | ReviewFacts) and kind is not None:
         entries += job_entries(facts.end, kind, round_)
-    if isinstance(facts, SetupFacts):
-        entries += _denials(facts.key, facts.denied)
+    if isinstance(facts, SetupFacts) and facts.end is not None:
+        entries += job_entries(facts.end, EffectKind.SET_UP, round_)
     if isinstance(facts, ReviewFacts) and outcome in REVIEWED:
         entries.append(_review_entry(facts, round_))
     fresh = after.flaky[len(before.flaky) :]
@@ -88,12 +88,12 @@ def cancelled_entries(facts: CancelledFacts, kind: EffectKind, round_: int) -> l
 
 
 def job_entries(end: JobEnd, kind: EffectKind, round_: int) -> list[Entry]:
-    """A job's end, its model calls, its denials, its commands, where its agent differed."""
+    """A job's end, its model calls, its denials, its checks, where its agent differed."""
     role = ROLES[kind]
     entries: list[Entry] = [(ModelCallEnded, fields) for fields in _calls(end, role, round_)]
     entries += _denials(end.key, end.ledger.denied)
     report = end.report
-    for command in report.commands if report else ():
+    for command in report.commands if report and role is not Role.SETUP else ():
         fields: dict[str, object] = {"key": end.key, "name": command.name, "exit_code": command.exit_code}
         fields |= {"timed_out": command.timed_out, "duration_ms": command.duration_ms}
         entries.append((CheckEnded, fields))
@@ -134,7 +134,8 @@ def _calls(end: JobEnd, role: Role, round_: int) -> list[dict[str, object]]:
 
 
 def _job_fields(end: JobEnd, kind: EffectKind, role: Role, round_: int) -> dict[str, object]:
-    report, agent = end.report, end.agent
+    report = end.report
+    names = (report.agent if report else None) or end.agent
     return {
         "key": end.key,
         "effect": kind,
@@ -150,10 +151,10 @@ def _job_fields(end: JobEnd, kind: EffectKind, role: Role, round_: int) -> dict[
         "peak_memory_bytes": report.peak_memory_bytes if report else None,
         "peak_pids": report.peak_pids if report else None,
         "cpu_ms": report.cpu_ms if report else None,
-        "runtime": agent.runtime if agent else None,
-        "version": agent.version if agent else None,
-        "model_asked": agent.model_asked if agent else None,
-        "model_answered": agent.model_answered if agent else None,
+        "runtime": names.runtime if names else None,
+        "version": names.version if names else None,
+        "model_asked": names.model_asked if names else None,
+        "model_answered": names.model_answered if names else None,
         "calls": len(end.ledger.calls),
         "cost_microusd": end.ledger.cost_microusd,
         "lower_bound": end.is_lower_bound,

@@ -60,6 +60,20 @@ class Tree(Frozen):
     special: tuple[str, ...] = ()
     """FIFOs, sockets and devices found; they are never captured."""
     unreadable: tuple[str, ...] = ()
+    """Folders and names that cannot be looked at, or that git takes into no tree."""
+    unencodable: tuple[str, ...] = ()
+    """Files whose bytes are not in the encoding that the base's attributes name."""
+
+
+class AgentNames(Frozen):
+    """Who worked: what was asked for, and what was found."""
+
+    runtime: RuntimeName
+    version: str | None
+    """As the program told it."""
+    model_asked: str | None
+    model_answered: str | None
+    """The ledger's word, of the last call that was answered; without one, the program's own."""
 
 
 class JobReport(Frozen):
@@ -99,6 +113,8 @@ class JobReport(Frozen):
     transcript_truncated: bool = False
     error: str | None = None
     """A failure of the supervisor itself, in one line."""
+    agent: AgentNames | None = None
+    """Added on the host, which alone has the ledger, as the job is collected; none for commands."""
 
 
 class Decision(Frozen):

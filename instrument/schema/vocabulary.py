@@ -117,6 +117,7 @@ class Outcome(StrEnum):
     PATHS_PROTECTED = "paths_protected"
     REPOSITORY_NESTED = "repository_nested"
     PATCH_OVERSIZED = "patch_oversized"
+    TREE_UNCAPTURABLE = "tree_uncapturable"
     PATCH_UNPROVEN = "patch_unproven"
     OUTPUT_UNUSABLE = "output_unusable"
     CHECKS_PASSED = "checks_passed"
@@ -180,6 +181,7 @@ class StopReason(StrEnum):
     PROTECTED_PATH = "protected_path"
     NESTED_REPO = "nested_repo"
     PATCH_TOO_LARGE = "patch_too_large"
+    UNCAPTURABLE = "uncapturable"
     PATCH_INTEGRITY = "patch_integrity"
     BAD_JOB_OUTPUT = "bad_job_output"
     CHECKS_EXHAUSTED = "checks_exhausted"
@@ -232,6 +234,7 @@ class Ended(StrEnum):
     NO_FIRST_CALL = "no_first_call"
     SIDECAR_MISSING = "sidecar_missing"
     DISK = "disk"
+    HOST_DISK = "host_disk"
     NO_PROGRESS = "no_progress"
     HUNG_AT_END = "hung_at_end"
 

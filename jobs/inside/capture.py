@@ -1,6 +1,10 @@
 """Makes the diff of the tree that the agent left, with the tree id that proves it.
 
-Limits: never asks the agent's `.git`; refuses by size before content is read; leaves the tree alone
+Content is converted as `git add` converts it under the attributes of the commit that was laid. What the diff
+changes in a `.gitattributes` holds from the next round on, whose tree is laid under it. A file with the very
+bytes that were laid is no change, even where `git add` would convert them anew.
+
+Limits: never asks the agent's `.git`; refuses by size before git takes any content; leaves the tree alone
 but for special files, which it removes.
 """
 
@@ -20,6 +24,8 @@ from .settings import unhide
 from .walk import Survey, clear_special, survey
 
 MOST_NAMED = 100
+_ADD = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+_FATAL = 128
 # The flags under which a diff survived every hostile attribute and setting that was tried.
 DIFF = (
     "diff", "--cached", "-O/dev/null", "--binary", "--full-index", "--no-color", "--no-ext-diff",
@@ -46,6 +52,8 @@ class Captured:
     biggest: list[dict[str, object]] = field(default_factory=list)
     special: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
+    unencodable: list[str] = field(default_factory=list)
+    """Files whose bytes are not in the encoding that the commit's attributes name."""
 
 
 def capture(order: Order, places: Places, left: Leftovers, until: float) -> Captured:
@@ -87,7 +95,9 @@ def _take(git: Git, changes: Changes, report: Captured, target: str, cap_bytes: 
     if changes.removed:
         git.feed("update-index", "-z", "--force-remove", "--stdin", records=changes.removed)
     if changes.written:
-        git.feed("update-index", "-z", "--add", "--remove", "--replace", "--stdin", records=changes.written)
+        report.unencodable = names(_add(git, changes.written))
+        if report.unencodable:
+            return
     tree = git.run("write-tree").decode("ascii").strip()
     changed = git.records("diff-tree", "-r", "-z", "--name-only", "--no-renames", report.base_tree, tree)
     report.changed_paths = sum(1 for _ in changed)
@@ -95,6 +105,37 @@ def _take(git: Git, changes: Changes, report: Captured, target: str, cap_bytes: 
         report.oversized = True
         return
     report.tree = tree
+
+
+def _add(git: Git, paths: list[bytes]) -> list[bytes]:
+    """Take these files into the index; those at which git gave up, where their encoding is to blame."""
+    try:
+        git.feed(*_ADD, records=paths)
+    except GitError as error:
+        if error.code != _FATAL or not git.converts:
+            raise
+        refused = _refused(git, paths)
+        if not refused:
+            raise
+        return refused
+    return []
+
+
+def _refused(git: Git, paths: list[bytes]) -> list[bytes]:
+    """Git names one file, in a sentence; each that has an encoding is tried by itself."""
+    fields = git.feed("check-attr", "-z", "--stdin", "working-tree-encoding", records=paths).split(b"\0")
+    refused: list[bytes] = []
+    for path, value in zip(fields[0::3], fields[2::3]):  # noqa: B905 - no `strict` on Python 3.9
+        if value != b"unspecified" and len(refused) < MOST_NAMED:
+            try:
+                git.feed(*_ADD, records=[path])
+            except GitError as error:
+                if error.code != _FATAL:
+                    raise
+                # What cannot be kept unconverted either is not its encoding's fault.
+                git.run("hash-object", "-w", "--no-filters", "--", os.fsdecode(path))
+                refused.append(path)
+    return refused
 
 
 def _write_diff(git: Git, report: Captured, target: str, cap_bytes: int) -> bool:

@@ -1,6 +1,6 @@
 """Lists what the tree has changed against the laid commit, with sizes, before git reads any content.
 
-Limits: memory is bounded by the cap on files; writes nothing.
+Limits: memory is bounded by the cap on files; reads content only where the commit's attributes convert it.
 """
 
 from __future__ import annotations
@@ -9,13 +9,18 @@ import heapq
 import os
 import stat
 from dataclasses import dataclass, field
-from typing import Iterator
+from itertools import islice
+from typing import Iterator, NamedTuple
 
+from .aslaid import as_laid
 from .leftovers import Leftovers
 from .sealed import Git
 
 BIGGEST = 3
 _GITLINK = b"160000"
+_GONE = b"000000"
+_FILES = (b"100644", b"100755")
+_AT_ONCE = 1000
 
 
 @dataclass
@@ -72,8 +77,8 @@ def list_changes(git: Git, left: Leftovers, keep: int) -> Changes:
 def touched_files(git: Git) -> Iterator[bytes]:
     """Tracked paths that are not as laid; any order."""
     git.run("update-index", "-q", "--refresh", ok=(0, 1))
-    for _, _, path in _raw(git):
-        yield path
+    for file in _differing(git):
+        yield file.path
 
 
 def untracked_paths(git: Git) -> Iterator[bytes]:
@@ -81,8 +86,29 @@ def untracked_paths(git: Git) -> Iterator[bytes]:
     return git.records("ls-files", "-z", "--others", "--directory")
 
 
-def _raw(git: Git) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """Old mode, old blob and path of every tracked file that differs.
+class _Tracked(NamedTuple):
+    """A tracked file that differs; the new mode is all zeros where it is gone."""
+
+    old_mode: bytes
+    new_mode: bytes
+    old_blob: bytes
+    path: bytes
+
+
+def _differing(git: Git) -> Iterator[_Tracked]:
+    """Every tracked file that differs from what was laid."""
+    files = _raw(git)
+    if not git.converts:
+        yield from files
+        return
+    while some := list(islice(files, _AT_ONCE)):
+        alike = [file.path for file in some if file.old_mode == file.new_mode and file.old_mode in _FILES]
+        laid = as_laid(git, alike) if alike else ()
+        yield from (file for file in some if file.path not in laid)
+
+
+def _raw(git: Git) -> Iterator[_Tracked]:
+    """Every tracked file that differs by what git makes of it.
 
     `dirty`: asking whether a nested repository is dirty would run git on its own configuration.
     """
@@ -90,13 +116,13 @@ def _raw(git: Git) -> Iterator[tuple[bytes, bytes, bytes]]:
         "diff-files", "-z", "--raw", "--no-renames", "--abbrev=40", "--ignore-submodules=dirty"
     )
     for head in records:
-        old_mode, _, old_blob, _, _ = head.split(b" ")
-        yield old_mode.lstrip(b":"), old_blob, next(records)
+        old_mode, new_mode, old_blob, _, _ = head.split(b" ")
+        yield _Tracked(old_mode.lstrip(b":"), new_mode, old_blob, next(records))
 
 
 def _list_tracked(git: Git, changes: Changes) -> None:
     grown: list[tuple[bytes, bytes, int]] = []
-    for mode, blob, path in _raw(git):
+    for mode, new_mode, blob, path in _differing(git):
         state = _state(git, path)
         if mode == _GITLINK:
             # An empty or absent folder is how a submodule looks here; anything else is a repository.
@@ -104,7 +130,8 @@ def _list_tracked(git: Git, changes: Changes) -> None:
                 changes.nested.append(path)
             else:
                 changes.add_removed(path)
-        elif state is None or stat.S_ISDIR(state.st_mode):
+        elif state is None or stat.S_ISDIR(state.st_mode) or new_mode == _GONE:
+            # Git looks through no link: what lies behind one in the place of a folder is another file.
             changes.add_removed(path)
         elif len(grown) <= changes.keep:
             grown.append((path, blob, state.st_size))

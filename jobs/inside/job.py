@@ -14,6 +14,7 @@ from .ballast import drop_ballast, lay_ballast
 from .capture import capture
 from .cgroup import PidsSeen, read_counters
 from .changes import untracked_paths
+from .daemon import DaemonError, give_back, open_daemon
 from .ending import end_all
 from .handback import RESULT_BYTES, REVIEW_BYTES, take
 from .installed import keep_leftovers, scrub, touched_sentence
@@ -23,7 +24,7 @@ from .output import Masker
 from .places import Places
 from .prepare import empty_out, is_socket_there, place_prompt
 from .relay import open_relay
-from .report import DISK, EXITED, SIDECAR_MISSING, Report, as_document, write_document
+from .report import DEADLINE, DISK, EXITED, HOST_DISK, SIDECAR_MISSING, Report, as_document, write_document
 from .sealed import Git
 from .tree import lay, write_excludes
 from .watch import Pump
@@ -51,7 +52,8 @@ def main() -> int:
         report.fail(f"{type(error).__name__}: {error}")
     if drop_ballast(places):
         # Whatever failed on a full disk is not the agent's fault, and not ours.
-        report.ended, report.error = DISK, None
+        report.error = None
+        report.ended = DISK if report.ended == DISK else HOST_DISK
     if report.error:
         report.error = masker.all(report.error.encode("utf-8", "backslashreplace")).decode("utf-8", "replace")
     try:
@@ -80,13 +82,15 @@ class Job:
         try:
             self._prepare()
             if is_socket_there(self._order.socket, self._deadline):
-                with open_relay(self._order.egress_port, self._order.socket):
+                with open_relay(self._order.relay_port, self._order.socket):
                     self._work()
             else:
                 self._report.ended = SIDECAR_MISSING
         finally:
             killed = end_all(self._places.user)
             self._report.survivors += killed.seen
+        if self._order.docker:
+            give_back(self._places.repo, self._places.user)
         if killed.left:
             self._report.fail(f"{killed.left} processes of the agent could not be ended")
         elif self._order.role == "setup":
@@ -106,16 +110,25 @@ class Job:
         pump = Pump(pids.look)
         worker = Worker(self._order, self._places, pump, self._deadline, self._began)
         try:
-            if not self._run_always(worker):
-                return
-            self._has_begun = True
-            if self._order.agent:
-                worker.run_agent(self._order.agent, self._left, self._report)
-            else:
-                self._run_commands(worker)
+            with open_daemon(self._order, self._places, pump, self._deadline):
+                self._work_with(worker)
+        except DaemonError as error:
+            self._report.fail(str(error))
+            if not self._has_begun:
+                self._report.setup_failed = "docker"
+                self._report.ended = DEADLINE if time.monotonic() >= self._deadline else EXITED
         finally:
             self._report.peak_pids = pids.most
             pump.close()
+
+    def _work_with(self, worker: Worker) -> None:
+        if not self._run_always(worker):
+            return
+        self._has_begun = True
+        if self._order.agent:
+            worker.run_agent(self._order.agent, self._left, self._report)
+        else:
+            self._run_commands(worker)
 
     def _run_always(self, worker: Worker) -> bool:
         """Set-up on the actual tree; false where the work cannot begin."""

@@ -54,8 +54,6 @@ class Agent:
     shell_calls: ShellCalls | None = None
     last_lines: tuple[Mapping[str, str], ...] = ()
     """What its last line holds, path to text: one of these; none: it is waited for."""
-    relay_port: int | None = None
-    """Where 127.0.0.1 shall lead to the proxy; none: it talks to the socket itself."""
     files: Mapping[str, str] = field(default_factory=dict)
     """Its settings: path below their folder to text."""
     cleared: tuple[str, ...] = ()
@@ -90,8 +88,10 @@ class Order:
     """The gate's shell lines."""
     alternates: str | None = None
     """A folder of git objects beside the pack; none: all are in the pack."""
-    egress_port: int | None = None
-    """Where 127.0.0.1 shall lead to the proxy for whatever the job runs; none: nowhere."""
+    relay_port: int | None = None
+    """Where 127.0.0.1 shall lead to the proxy, for what speaks TCP only; none: nowhere."""
+    docker: bool = False
+    """Whether a Docker daemon of its own runs beside the work."""
 
 
 def read_order(path: str) -> Order:
@@ -149,7 +149,8 @@ def parse_order(document: Any) -> Order:  # noqa: ANN401 - a foreign payload
         same_command=order.count("same_command"),
         gate_commands=order.texts("gate_commands"),
         alternates=order.optional_text("alternates"),
-        egress_port=None if order.get("egress_port") is None else int(order.number("egress_port")),
+        relay_port=None if order.get("relay_port") is None else int(order.number("relay_port")),
+        docker=order.flag("docker"),
     )
 
 
@@ -172,7 +173,6 @@ def _agent(agent: _Reader) -> Agent:
         review_path=review,
         shell_calls=shell_calls,
         last_lines=tuple(item.texts_by_name("line") for item in agent.objects("last_lines")),
-        relay_port=None if agent.get("relay_port") is None else int(agent.number("relay_port")),
         files=agent.texts_by_name("files") if agent.get("files") else {},
         cleared=agent.texts("cleared") if agent.get("cleared") else (),
         hidden=agent.texts("hidden") if agent.get("hidden") else (),
@@ -228,6 +228,13 @@ class _Reader:
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise self._wrong(key, "a count")
         return value
+
+    def flag(self, key: str) -> bool:
+        """False where it is not there."""
+        value = self.get(key)
+        if value is not None and not isinstance(value, bool):
+            raise self._wrong(key, "true or false")
+        return value is True
 
     def texts(self, key: str) -> tuple[str, ...]:
         value = self.get(key)

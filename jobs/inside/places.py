@@ -103,6 +103,26 @@ class Places:
         return self._at("factory", "leftovers")
 
     @property
+    def docker_socket(self) -> str:
+        """Of the job's own Docker daemon, where every client looks for one."""
+        return self._at("run", "docker.sock")
+
+    @property
+    def docker_pid(self) -> str:
+        """Where that daemon keeps its number."""
+        return self._at("run", "docker.pid")
+
+    @property
+    def docker_state(self) -> str:
+        """What that daemon knows while it runs."""
+        return self._at("run", "docker")
+
+    @property
+    def docker_data(self) -> str:
+        """Its images and containers: a volume of the job's, and the one place that sysbox supports."""
+        return self._at("var", "lib", "docker")
+
+    @property
     def writable(self) -> tuple[str, ...]:
         """The folders in which the agent's user can fill the disk."""
-        return (self.repo, self.home, self.hand, self._at("tmp"), self._at("var", "tmp"))
+        return (self.repo, self.home, self.hand, self._at("tmp"), self._at("var", "tmp"), self.docker_data)

@@ -18,6 +18,7 @@ from .handback import ABSENT
 EXITED, DEADLINE, NO_FIRST_CALL = "exited", "deadline", "no_first_call"
 SIDECAR_MISSING, DISK, NO_PROGRESS = "sidecar_missing", "disk", "no_progress"
 HUNG_AT_END = "hung_at_end"
+HOST_DISK = "host_disk"
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Report:
 
 
 def as_document(report: Report, counters: Counters, started: datetime, duration_s: float) -> dict[str, Any]:
-    """The JSON object, every key of the host's model in it."""
+    """The JSON object, every key of the host's model in it but `agent`, which the host adds."""
     return {
         "schema_version": 1,
         **asdict(report),

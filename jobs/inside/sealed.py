@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import Iterator
 
+from .attributes import PLAIN
 from .places import User
 from .process import start
 
@@ -59,25 +60,37 @@ AGENT_CONFIG = """\
 \tauto = 0
 """
 
-# Above every `.gitattributes`: a tree is laid and captured as it is, byte by byte, whatever an
-# agent writes there; an encoding that does not fit would otherwise end the capture.
-ATTRIBUTES = "* -text -ident !filter !working-tree-encoding !diff\n"
-
 
 class GitError(Exception):
     """A git command failed or did not end in time; the text is one line."""
+
+    def __init__(self, text: str, code: int | None = None) -> None:
+        super().__init__(text)
+        self.code = code
+        """Its exit code; none where it did not end or cannot be run."""
 
 
 def make_directory(path: str, config: str, head: str) -> None:
     """Make an empty git directory by hand: `git init` would copy templates of the image.
 
-    `head` is the whole content of HEAD.
+    `head` is the whole content of HEAD. Until other attributes are written, every file is bytes.
     """
     for folder in ("", "objects/pack", "objects/info", "refs/heads", "refs/tags", "info"):
         os.makedirs(os.path.join(path, folder), mode=0o755, exist_ok=True)
-    for name, text in (("config", config), ("HEAD", head), ("info/attributes", ATTRIBUTES)):
+    for name, text in (("config", config), ("HEAD", head)):
         with open(os.path.join(path, name), "w", encoding="utf-8") as file:
             file.write(text)
+    write_attributes(path, PLAIN)
+
+
+def write_attributes(path: str, rules: bytes) -> None:
+    """Put these attributes above every `.gitattributes` that git finds in the tree."""
+    with open(_attributes_of(path), "wb") as file:
+        file.write(rules)
+
+
+def _attributes_of(path: str) -> str:
+    return os.path.join(path, "info", "attributes")
 
 
 @dataclass(frozen=True)
@@ -90,6 +103,12 @@ class Git:
     """Moment of `time.monotonic()` at which a command that still runs is ended."""
     user: User | None = None
     """Whom it runs as; none: as we are."""
+
+    @property
+    def converts(self) -> bool:
+        """Whether a file's bytes may differ from those of its blob."""
+        with open(_attributes_of(self.git_dir), "rb") as file:
+            return file.read() != PLAIN
 
     def environment(self) -> dict[str, str]:
         """Everything that git sees of the environment."""
@@ -160,7 +179,7 @@ class Git:
                 if child.stdout:
                     child.stdout.close()
             if code not in ok:
-                raise GitError(f"git {args[0]} ended with {code}: {_last_words(messages)}")
+                raise GitError(f"git {args[0]} ended with {code}: {_last_words(messages)}", code)
         except OSError as error:
             raise GitError(f"git {args[0]} cannot be run: {error}") from error
         finally:

@@ -1,5 +1,7 @@
 """Lays the commit's tree, with a repository for the agent and another one for the capture.
 
+Files are laid as a checkout lays them under the commit's own `.gitattributes`; filters do not run.
+
 Limits: runs before anything foreign does; everything in the tree is made by the agent's user.
 """
 
@@ -9,11 +11,12 @@ import os
 import shutil
 from typing import Iterable
 
+from .attributes import UNFILTERED, flatten
 from .leftovers import Leftovers
 from .order import Order
 from .places import Places
 from .process import do_as
-from .sealed import AGENT_CONFIG, CONFIG, Git, make_directory
+from .sealed import AGENT_CONFIG, CONFIG, Git, make_directory, write_attributes
 from .settings import hide
 
 BRANCH = "work"
@@ -32,14 +35,19 @@ def lay(order: Order, places: Places, left: Leftovers, until: float) -> None:
     _make_agent_repository(order, places, left)
     agent_git = Git(places.agent_git, places.repo, until, places.user)
     agent_git.run("read-tree", order.commit)
+    rules = flatten(_read_attributes(git, agent_git))
+    write_attributes(git.git_dir, rules)
     if any(name != ".git" for name in os.listdir(places.repo)):
-        _remove_stale(agent_git, places, left)
+        _remove_stale(agent_git, places, left, _unlike_blobs(git, agent_git))
         # Finds the files that are as they should be: rewriting them all would copy them out of the image.
+        # Still byte by byte: under other attributes an older commit's file could pass for a new one.
         agent_git.run("update-index", "-q", "--refresh", ok=(0, 1))
+    do_as(places.user, lambda: write_attributes(places.agent_git, rules))
     agent_git.run("checkout-index", "--all", "--force", "--index", "--quiet")
     if order.agent and order.agent.hidden:
         hide(agent_git, places, order.agent.hidden)
     _take_index(places)
+    do_as(places.user, lambda: write_attributes(places.agent_git, UNFILTERED))
     write_excludes(places, left)
 
 
@@ -63,6 +71,25 @@ def _name_alternates(git_dir: str, order: Order) -> None:
     if order.alternates is not None:
         with open(os.path.join(git_dir, "objects", "info", "alternates"), "w", encoding="utf-8") as file:
             file.write(order.alternates + "\n")
+
+
+def _read_attributes(git: Git, agent_git: Git) -> dict[bytes, bytes]:
+    """Every `.gitattributes` of the commit; one that is a link is none, in a work tree as here."""
+    stages = agent_git.records("ls-files", "-z", "--stage", "--", ":(glob)**/.gitattributes")
+    heads = [stage.partition(b"\t") for stage in stages]
+    blobs = {path: head.split(b" ")[1].decode("ascii") for head, _, path in heads if head.startswith(b"100")}
+    return {path: git.run("cat-file", "blob", blob) for path, blob in blobs.items()}
+
+
+def _unlike_blobs(git: Git, agent_git: Git) -> frozenset[bytes]:
+    """Files that a checkout does not write as their blobs are."""
+    if not git.converts:
+        return frozenset()
+    asked = ("eol", "ident", "working-tree-encoding")
+    paths = list(agent_git.records("ls-files", "-z"))
+    fields = git.feed("check-attr", "-z", "--stdin", *asked, records=paths).split(b"\0")[:-1]
+    as_they_are = (b"unspecified", b"unset", b"lf")
+    return frozenset(path for path, value in zip(fields[0::3], fields[2::3]) if value not in as_they_are)  # noqa: B905 - no `strict` on Python 3.9
 
 
 def _make_agent_repository(order: Order, places: Places, left: Leftovers) -> None:
@@ -107,9 +134,9 @@ def _take_index(places: Places) -> None:
     os.utime(target, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
 
-def _remove_stale(git: Git, places: Places, left: Leftovers) -> None:
-    """Remove the files of an older commit's tree, which set-up ran on."""
-    tracked = frozenset(git.records("ls-files", "-z"))
+def _remove_stale(git: Git, places: Places, left: Leftovers, also: frozenset[bytes]) -> None:
+    """Remove the files of an older commit's tree, which set-up ran on, and `also` these."""
+    tracked = frozenset(git.records("ls-files", "-z")) - also
     stale = list(find_stale(os.fsencode(places.repo), tracked, left))
 
     def remove() -> None:

@@ -20,7 +20,6 @@ from .order import Agent, Command, Order
 from .output import Both, Head, Masker, Sink, Tail
 from .places import Places
 from .process import start
-from .relay import open_relay
 from .report import DEADLINE, DISK, NO_FIRST_CALL, CommandEnd, Report, milliseconds
 from .settings import lay_settings
 from .stalls import overhear, shown
@@ -87,10 +86,6 @@ class Worker:
 
     def run_agent(self, agent: Agent, left: Leftovers, report: Report) -> None:
         """Run the agent until it ends or passes a limit; fills in how it ended."""
-        with open_relay(agent.relay_port, self.order.socket):
-            self._run_agent(agent, left, report)
-
-    def _run_agent(self, agent: Agent, left: Leftovers, report: Report) -> None:
         out, secrets = self.places.out, self.order.secrets
         transcript = Head(os.path.join(out, "transcript.jsonl"), TRANSCRIPT_BYTES, Masker(secrets))
         errors = Tail(os.path.join(out, "agent-stderr.txt"), OUTPUT_BYTES, Masker(secrets))

@@ -3,6 +3,9 @@
 Pure: no I/O. Flags, variables and the shape of its output were read from version 2.1.332 itself.
 """
 
+import json
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from instrument.schema.job import AgentRun
@@ -52,6 +55,7 @@ SHELL_CALLS = ShellCalls(
 LAST_LINES = ({"type": "result"},)
 MEMORY = f"@{REPO}/CLAUDE.md\n@{REPO}/AGENTS.md\n"
 """The user's own instructions, which take in the tree's: one that is absent is passed by."""
+UNPLAIN = r"[^\w./@+ -]"
 
 FAULTS = {
     "api_error": AgentFault.PROVIDER_ERROR,
@@ -108,7 +112,7 @@ class ClaudeRuntime:
             {**env, **dict.fromkeys(QUIET, "1")},
             shell_calls=SHELL_CALLS,
             last_lines=LAST_LINES,
-            files={"claude/CLAUDE.md": MEMORY},
+            files={"claude/CLAUDE.md": MEMORY, **_rules(work.nested)},
         )
 
     def parse(self, work: AgentWork, transcript: bytes, stderr: bytes) -> AgentRun:
@@ -131,6 +135,22 @@ class ClaudeRuntime:
             fault=None if has_finished else _fault(said.result),
             transcript=said.notes.taken(),
         )
+
+
+def _rules(nested: Mapping[str, str]) -> dict[str, str]:
+    """The user's rules, each for what lies below a folder: shown once a file there is read.
+
+    They hold the text itself: what a rule takes in by its path is shown from the start.
+    """
+    return {
+        f"claude/rules/{number:03}.md": f"---\npaths: [{json.dumps(_glob(path))}]\n---\n{text}\n"
+        for number, (path, text) in enumerate(nested.items(), 1)
+    }
+
+
+def _glob(path: str) -> str:
+    """All below the file's folder; a letter that may mean something in a pattern stands for any."""
+    return re.sub(UNPLAIN, "?", path.rpartition("/")[0]) + "/**"
 
 
 class _Said:

@@ -1,10 +1,12 @@
 """The adapter of Codex, run once without a terminal.
 
 Pure: no I/O. Flags, settings and the shape of its output were read from version 0.171.0 itself.
+Limits: it knows no most of turns, so that it never ends by one.
 """
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from instrument.schema.job import AgentRun
@@ -68,9 +70,8 @@ class CodexRuntime:
             {"CODEX_HOME": f"{SETTINGS}/codex", KEY_NAME: "held-by-the-proxy"},
             shell_calls=SHELL_CALLS,
             last_lines=LAST_LINES,
-            is_relayed=True,
-            # The folder has to exist; a configuration in it is not read.
-            files={"codex/README": "Made anew for each job.\n"},
+            # The folder has to exist; a configuration in it would not be read.
+            files={"codex/AGENTS.md": _instructions(work.nested)},
         )
 
     def parse(self, work: AgentWork, transcript: bytes, stderr: bytes) -> AgentRun:
@@ -89,6 +90,14 @@ class CodexRuntime:
             fault=None if said.has_finished else _fault(said.error),
             transcript=said.notes.taken(),
         )
+
+
+def _instructions(nested: Mapping[str, str]) -> str:
+    """The user's own instructions: of the tree's the program reads those at its top alone."""
+    return "\n".join(
+        f"# For what lies below {path.rpartition('/')[0]}/, from {path}\n\n{text}\n"
+        for path, text in nested.items()
+    )
 
 
 def _settings(context_limit_tokens: int) -> dict[str, str]:

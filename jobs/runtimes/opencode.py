@@ -1,7 +1,7 @@
 """The adapter of opencode, run once without a terminal.
 
 Pure: no I/O. Flags, variables and the shape of its output were read from version 1.18.18 itself.
-Limits: speaks Anthropic's protocol only.
+Limits: it never ends by a most of turns: the `steps` of an agent of its own only ask the model to.
 """
 
 import json
@@ -18,7 +18,7 @@ from jobs.runtimes.versioned import versioned
 
 QUIET = (
     "OPENCODE_DISABLE_AUTOUPDATE",
-    "OPENCODE_DISABLE_CLAUDE_CODE",
+    "OPENCODE_DISABLE_CLAUDE_CODE_SKILLS",
     "OPENCODE_DISABLE_DEFAULT_PLUGINS",
     "OPENCODE_DISABLE_EXTERNAL_SKILLS",
     "OPENCODE_DISABLE_LSP_DOWNLOAD",
@@ -29,7 +29,7 @@ QUIET = (
 )
 HIDDEN = (".opencode", "opencode.json", "opencode.jsonc")
 """In spite of all the variables, its newer half runs the plug-ins that it finds below the first."""
-CLEARED = (".config/opencode", ".opencode")
+CLEARED = (".config/opencode", ".opencode", ".claude")
 
 OUTPUT_TOKENS = 8192
 """The most of one answer; it compacts where the context has no more room for as much."""
@@ -42,7 +42,7 @@ class OpencodeRuntime:
     """The prompt comes by standard input, a line of JSON an event goes out."""
 
     name = RuntimeName.OPENCODE
-    provider = ProviderName.ANTHROPIC
+    provider = None
     uses_model = True
 
     def command(self, work: AgentWork) -> AgentCommand:
@@ -55,14 +55,15 @@ class OpencodeRuntime:
         argv = versioned("opencode", "run", "--format", "json", "--auto", "--title", "task")
         env = {
             **dict.fromkeys(QUIET, "1"),
-            "OPENCODE_CONFIG_CONTENT": json.dumps(_config(work.model, work.context_limit_tokens)),
+            "OPENCODE_CONFIG_CONTENT": json.dumps(
+                _config(work.provider, work.model, work.context_limit_tokens)
+            ),
         }
         return AgentCommand(
             argv,
             env,
             shell_calls=SHELL_CALLS,
             last_lines=LAST_LINES,
-            is_relayed=True,
             cleared=CLEARED,
             hidden=HIDDEN,
         )
@@ -85,10 +86,15 @@ class OpencodeRuntime:
         )
 
 
-def _config(model: str, context_limit_tokens: int) -> dict[str, object]:
+def _config(provider: ProviderName, model: str, context_limit_tokens: int) -> dict[str, object]:
     """Its whole configuration; it knows the model, so that it asks for no list of them."""
-    known = f"anthropic/{model}"
-    limits = {"context": context_limit_tokens, "output": min(OUTPUT_TOKENS, context_limit_tokens // 4)}
+    known = f"{provider}/{model}"
+    limits = {
+        "context": context_limit_tokens,
+        # Its own list has one for some models, and that would count instead of the context.
+        "input": context_limit_tokens,
+        "output": min(OUTPUT_TOKENS, context_limit_tokens // 4),
+    }
     return {
         "autoupdate": False,
         "share": "disabled",
@@ -99,15 +105,16 @@ def _config(model: str, context_limit_tokens: int) -> dict[str, object]:
         "model": known,
         # Side calls of a smaller model would need a second known price.
         "small_model": known,
-        "enabled_providers": ["anthropic"],
+        "enabled_providers": [provider],
         "provider": {
-            "anthropic": {
+            provider: {
                 # The proxy puts the real key in; without any the program offers no model.
                 "options": {"baseURL": f"{RELAY}/v1", "apiKey": "held-by-the-proxy"},
                 "models": {model: {"limit": limits}},
             }
         },
-        # With the tree's settings left out, its instructions have to be named.
+        # With the tree's settings left out, its instructions have to be named: those at its top.
+        # Others it finds by itself where it reads a file.
         "instructions": [f"{REPO}/AGENTS.md", f"{REPO}/CLAUDE.md"],
         "permission": {"*": "allow", "webfetch": "deny", "websearch": "deny"},
     }
@@ -125,13 +132,12 @@ class _Said:
         self.notes = Notes()
 
     def take(self, message: dict[str, Any]) -> None:
-        """Read the next event."""
+        """Read the next event; any after the last step shows that it was not the last."""
+        self.has_finished = False
         part = message.get("part")
         match message.get("type"):
             case "factory.version":
                 self.version = text(message.get("version"))
-            case "step_start":
-                self.has_finished = False
             case "step_finish":
                 self._take_step(part)
             case "tool_use":
@@ -160,7 +166,6 @@ class _Said:
             self.notes.read(dig(asked, "filePath"), dig(asked, "offset"), dig(asked, "limit"))
 
     def _take_error(self, error: object) -> None:
-        self.has_finished = False
         name = text(dig(error, "name")) or "error"
         self.error = text(dig(error, "data", "message")) or name
         self.fault = FAULTS.get(name, AgentFault.AGENT_ERROR)

@@ -14,7 +14,8 @@ from jobs.order import AgentWork
 RELAY_PORT = 17321
 """Below the range that a kernel gives out by itself."""
 RELAY = f"http://127.0.0.1:{RELAY_PORT}"
-"""Never `localhost`: `::1` does not exist in a job's container."""
+"""Where the proxy is for whatever speaks TCP only. Never `localhost`: `::1` does not exist in a
+job's container."""
 REPO = "/repo"
 SETTINGS = "/home/agent/.factory"
 """A folder of the job's own, made anew by the supervisor: nothing that a set-up left is in it."""
@@ -51,8 +52,6 @@ class AgentCommand:
     """None: it does not tell them, and nothing is counted."""
     last_lines: tuple[Mapping[str, str], ...] = ()
     """How its last line looks, path to text: one of these, after which it has to exit; none: unknown."""
-    is_relayed: bool = False
-    """It speaks TCP only: the proxy is to be found at `RELAY`."""
     files: Mapping[str, str] = field(default_factory=dict)
     """What it reads by itself: path below `SETTINGS` to text."""
     cleared: tuple[str, ...] = ()

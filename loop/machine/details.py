@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from instrument.money import show_usd
 from instrument.schema.job import JobEnd
 from instrument.schema.state import TaskState
-from instrument.schema.vocabulary import Outcome
+from instrument.schema.vocabulary import Ended, Outcome
 from loop.machine.budget import money_budget, time_budget_ms
 from loop.machine.checks import commands_of, failed_of, how_ended
 from loop.machine.facts import (
@@ -92,6 +92,8 @@ def _report_lines(end: JobEnd) -> list[str]:
     if report is None:
         return []
     lines = [report.error] if report.error else []
+    if report.ended is Ended.HOST_DISK:
+        lines.append("the disk of the Docker Engine was full: free some of it, then run again")
     if report.stalled_command:
         lines.append(f"run {report.stalled_count} times without a change: {report.stalled_command}")
     if report.setup_failed:
@@ -103,6 +105,8 @@ def _report_lines(end: JobEnd) -> list[str]:
         lines += [f"{big.path} ({big.size_bytes} bytes)" for big in tree.biggest]
     if tree is not None:
         lines += [f"nested repository: {path}" for path in tree.nested_repos]
+        lines += [f"cannot be captured: {path}" for path in tree.unreadable]
+        lines += [f"not in the encoding that .gitattributes names: {path}" for path in tree.unencodable]
     return lines
 
 

@@ -10,7 +10,6 @@ from pydantic import AwareDatetime, Field, TypeAdapter
 
 from instrument.schema.base import Frozen
 from instrument.schema.job import JobEnd
-from instrument.schema.ledger import Denied
 from instrument.schema.state import Candidate, Finding, Landing, Terms
 
 
@@ -40,8 +39,8 @@ class SetupFacts(FactsBase):
     image: str | None
     detail: str = ""
     folder: str | None = None
-    denied: tuple[Denied, ...] = ()
-    """Where its commands were not let out to."""
+    end: JobEnd | None = None
+    """Of the job that ran the commands; none where none had to run."""
 
 
 class JobFacts(FactsBase):

@@ -116,6 +116,11 @@ def model_not_called(_: TaskState, end: JobEnd) -> Outcome | None:
     return Outcome.AGENT_CRASHED if uses_model and not end.ledger.calls else None
 
 
+def host_disk_full(_: TaskState, end: JobEnd) -> Outcome | None:
+    """The engine's disk was full, though the job wrote no more than it may."""
+    return Outcome.ENGINE_FAILED if end.report and end.report.ended is Ended.HOST_DISK else None
+
+
 def disk_exhausted(_: TaskState, end: JobEnd) -> Outcome | None:
     """The job wrote more than it may."""
     return Outcome.DISK_EXHAUSTED if end.report and end.report.ended is Ended.DISK else None
@@ -158,6 +163,12 @@ def patch_oversized(_: TaskState, end: JobEnd) -> Outcome | None:
     return Outcome.PATCH_OVERSIZED if tree and tree.oversized else None
 
 
+def tree_uncapturable(_: TaskState, end: JobEnd) -> Outcome | None:
+    """The tree holds files that git cannot take."""
+    tree = end.report.tree if end.report else None
+    return Outcome.TREE_UNCAPTURABLE if tree and (tree.unreadable or tree.unencodable) else None
+
+
 def tree_missing(_: TaskState, end: JobEnd) -> Outcome | None:
     """The report names no tree."""
     tree = end.report.tree if end.report else None
@@ -182,6 +193,7 @@ def tree_unchanged(state: TaskState, end: JobEnd) -> Outcome | None:
 
 CODER_GUARDS: tuple[Guard, ...] = (
     interrupted,
+    host_disk_full,
     memory_exhausted,
     deadline_passed,
     setup_failed,
@@ -197,11 +209,13 @@ CODER_GUARDS: tuple[Guard, ...] = (
     coder_blocked,
     repository_nested,
     patch_oversized,
+    tree_uncapturable,
     tree_missing,
     tree_unchanged,
 )
 REVIEWER_GUARDS: tuple[Guard, ...] = (
     interrupted,
+    host_disk_full,
     memory_exhausted,
     deadline_passed,
     setup_failed,
@@ -217,6 +231,7 @@ REVIEWER_GUARDS: tuple[Guard, ...] = (
 )
 COMMANDS_GUARDS: tuple[Guard, ...] = (
     interrupted,
+    host_disk_full,
     memory_exhausted,
     deadline_passed,
     output_unusable,

@@ -75,6 +75,11 @@ STOPS: dict[StopReason, StopRow] = {
         ruling=_S.IMPLEMENT,
         edit=_S.IMPLEMENT,
     ),
+    _R.UNCAPTURABLE: StopRow(
+        "You: git cannot take the named files, for their encoding or their name; rule what becomes of them.",
+        ruling=_S.IMPLEMENT,
+        edit=_S.IMPLEMENT,
+    ),
     _R.PATCH_INTEGRITY: StopRow(
         "Us: the diff does not give the tree it was captured from; nothing was applied. "
         "Please report it with the job's folder; a ruling begins another round.",

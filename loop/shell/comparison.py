@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from loop.config import Config
 from loop.git.changes import ChangedPath, changed_paths
-from loop.git.restore import restore_paths
 from loop.machine.effects import CompareTests
 from loop.shell.context import Context
+from loop.shell.restoring import with_base_paths
 from loop.test_guard import is_test_path
 
 ABSENT = "000000"
@@ -27,14 +27,12 @@ def base_tests_changed(changed: Iterable[ChangedPath], config: Config) -> tuple[
 def with_base_tests(context: Context, task_id: str, effect: CompareTests, config: Config) -> str:
     """The candidate with the base's test files restored, as a commit; the same each time."""
     changed = changed_paths(context.store, effect.base, effect.commit)
-    paths = base_tests_changed(changed, config)
-    ref = f"refs/factory/{task_id}/compared"
-    return restore_paths(
-        context.store,
+    return with_base_paths(
+        context,
+        task_id,
         effect.commit,
-        source=effect.base,
-        paths=paths,
-        parent=effect.base,
-        subject="Restore the base's tests",
-        ref=ref,
+        base=effect.base,
+        paths=base_tests_changed(changed, config),
+        what="tests",
+        name="compared",
     )

@@ -25,11 +25,11 @@ from loop.machine.effects import (
 from loop.problems import Problem, Problems
 from loop.shell.comparison import with_base_tests
 from loop.shell.context import Context, Provider
-from loop.shell.instructions import with_base_instructions
+from loop.shell.instructions import nested_instructions, with_base_instructions
 from loop.shell.packing import pack_for
 from loop.shell.papers import Papers
 from loop.taskfile import Task
-from loop.together import baseline_checks, fast_checks, gate_checks
+from loop.together import baseline_checks, fast_checks, gate_checks, provider_of
 
 UNLIMITED_MICROUSD = 10**12
 """What a job's proxy is told where the task has no money budget: a million dollars."""
@@ -78,7 +78,7 @@ def setup_order_at(
         line = config.lines.of("setup", "inputs")
         names = ", ".join(digest.unmatched)
         raise Problems([Problem(config.path, line, f"[setup] inputs: no file matches {names}")])
-    packed = pack_for(context, commit)
+    packed = pack_for(context, commit, is_whole=config.limits.has_docker)
     return SetupOrder(
         identity=identity_of(state, key),
         base_image=config.image.base,
@@ -101,7 +101,7 @@ def commands_order(context: Context, state: TaskState, effect: CommandsEffect, p
     commit = effect.commit
     if isinstance(effect, CompareTests):
         commit = with_base_tests(context, state.task_id, effect, papers.config)
-    packed = pack_for(context, commit)
+    packed = pack_for(context, commit, is_whole=papers.config.limits.has_docker)
     return JobOrder(
         identity=identity_of(state, effect.key),
         role=role,
@@ -149,8 +149,10 @@ def agent_order(
         review_path=review_path(papers.task, effect.round) if role is Role.REVIEWER else None,
         context_limit_tokens=config.agent.context_limit_tokens,
         gate_commands=tuple(command.run for command in gate_checks(papers.task, config)),
+        provider=provider_of(effect.agent),
+        nested=nested_instructions(context.store, commit),
     )
-    packed = pack_for(context, commit)
+    packed = pack_for(context, commit, is_whole=config.limits.has_docker)
     return JobOrder(
         identity=identity_of(state, effect.key),
         role=role,

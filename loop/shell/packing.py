@@ -20,13 +20,20 @@ class Packed:
     kept: str | None
 
 
-def pack_for(context: Context, commit: str) -> Packed:
+def pack_for(context: Context, commit: str, *, is_whole: bool = False) -> Packed:
     """Pack what a job on this commit lacks.
+
+    Args:
+        context: Of the task.
+        commit: With its history.
+        is_whole: Whether the job may see nothing that the engine keeps for others: who has a Docker daemon
+            is root in the container, and to root a read-only mount is no wall.
 
     Raises:
         JobsError: No engine answers.
     """
-    kept = next(filter(context.store.has_commit, context.jobs.objects.held()), None)
+    held = () if is_whole else context.jobs.objects.held()
+    kept = next(filter(context.store.has_commit, held), None)
     name = f"{commit}.pack" if kept is None else f"{commit}-{kept}.pack"
     return Packed(context.store.write_pack(commit, packs_folder(context) / name, without=kept), kept)
 

@@ -6,9 +6,7 @@ Limits: errors of ours come back as facts for the machine; a bug still raises.
 import shutil
 from dataclasses import replace
 
-from instrument.ledger import read_ledger
 from instrument.schema.job import JobEnd
-from instrument.schema.ledger import Denied
 from instrument.schema.state import TaskState
 from instrument.schema.vocabulary import Outcome
 from jobs.errors import ImageGoneError, ImageUnfitError, JobsError
@@ -42,6 +40,7 @@ from loop.shell.orders import agent_order, commands_order, setup_order, setup_or
 from loop.shell.packing import hold_if_large, packs_folder
 from loop.shell.papers import papers_of
 from loop.shell.reviews import review_facts
+from loop.shell.setups import kept_end
 from loop.shell.telling import tell_coder, tell_reviewer
 from loop.shell.transcripts import redact_transcript
 
@@ -154,20 +153,15 @@ class Shell:
         folder = state.attempt.folder if state.attempt else None
         try:
             papers = papers_of(context, state, effect.base)
-            hold_if_large(context, effect.base)
+            if not papers.config.limits.has_docker:
+                hold_if_large(context, effect.base)
             image = context.jobs.set_up(setup_order(context, state, effect, papers))
         except Problems as problems:
             return SetupFacts(key=effect.key, image=None, detail=str(problems))
         except ImageUnfitError as error:
             detail = f"{error}" + (f"; see {error.evidence}" if error.evidence else "")
-            denied = self._denied(folder)
-            return SetupFacts(key=effect.key, image=None, detail=detail, folder=folder, denied=denied)
-        return SetupFacts(key=effect.key, image=image, denied=self._denied(folder))
-
-    def _denied(self, folder: str | None) -> tuple[Denied, ...]:
-        """Where a set-up that ran just now was not let out to."""
-        path = self._context.folder / (folder or "") / "ledger.jsonl"
-        return read_ledger(path.read_bytes()).denied if folder and path.is_file() else ()
+            return SetupFacts(key=effect.key, image=None, detail=detail, folder=folder, end=error.end)
+        return SetupFacts(key=effect.key, image=image, end=kept_end(context, effect.key, folder))
 
 
 def _base_of(state: TaskState) -> str:

@@ -53,10 +53,12 @@ class StoryErrorAnswer(Frozen):
 
 
 class Turn(Frozen):
-    """One answer: one of run, write, edit, error, cut, finish."""
+    """One answer: one of run, read, write, edit, error, cut, finish."""
 
     say: str | None = None
     run: str | None = None
+    read: str | None = None
+    """Path of a file to read."""
     write: WriteFile | None = None
     edit: EditFile | None = None
     error: StoryErrorAnswer | None = None
@@ -71,10 +73,10 @@ class Turn(Frozen):
     @model_validator(mode="after")
     def _check(self) -> Self:
         """Refuse a turn that would leave open what it does."""
-        actions = [self.run, self.write, self.edit, self.error, self.finish]
+        actions = [self.run, self.read, self.write, self.edit, self.error, self.finish]
         count = sum(action is not None for action in actions)
         if count > 1 or (count == 0 and self.cut is None):
-            raise ValueError("a turn needs exactly one of run, write, edit, error, finish (or cut)")
+            raise ValueError("a turn needs exactly one of run, read, write, edit, error, finish (or cut)")
         if self.error is not None and (self.say is not None or self.cut is not None):
             raise ValueError("an error turn has no say and no cut")
         return self

@@ -20,6 +20,7 @@ SHELLS = (
     "exec_command",
     "shell_command",
 )
+READERS = ("read", "read_file")
 WRITERS = ("write", "write_file", "create_file")
 EDITORS = ("edit", "edit_file", "str_replace")
 _COMMAND_KEYS = ("command", "cmd", "script")
@@ -71,6 +72,8 @@ def call_for(turn: Turn, tools: tuple[Tool, ...], context: str) -> ToolCall | No
     """
     if turn.run is not None:
         return _shell_call(turn.run, tools)
+    if turn.read is not None:
+        return _read_call(turn.read, tools, context)
     if turn.write is not None:
         return _write_call(turn.write, tools, context)
     if turn.edit is not None:
@@ -93,12 +96,21 @@ def _shell_call(command: str, tools: tuple[Tool, ...]) -> ToolCall:
     return ToolCall(tool.name, arguments)
 
 
+def _read_call(path: str, tools: tuple[Tool, ...], context: str) -> ToolCall:
+    """A file through the reading tool, or through the shell."""
+    tool = _find(tools, READERS)
+    absolute = _absolute(path, context)
+    if tool is None or absolute is None:
+        return _shell_call(f"cat {_quote(path)}", tools)
+    return ToolCall(tool.name, {_path_key(tool): absolute})
+
+
 def _write_call(write: WriteFile, tools: tuple[Tool, ...], context: str) -> ToolCall:
     """A file through the writing tool, or through the shell."""
     tool = _find(tools, WRITERS)
     path = _absolute(write.path, context)
     if tool is not None and path is not None and not _NEEDS_READ.search(tool.description):
-        key = next((key for key in _PATH_KEYS if key in tool.properties), "path")
+        key = _path_key(tool)
         return ToolCall(tool.name, {key: path, "content": write.content})
     mark = "STORY_END"
     while mark in write.content:
@@ -119,7 +131,7 @@ def _edit_call(edit: EditFile, tools: tuple[Tool, ...], context: str) -> ToolCal
     if tool is not None and path is not None and not _NEEDS_READ.search(tool.description):
         keys = tool.properties
         names = ("old_string", "new_string") if "old_string" in keys else ("oldString", "newString")
-        key = next((key for key in _PATH_KEYS if key in keys), "path")
+        key = _path_key(tool)
         return ToolCall(tool.name, {key: path, names[0]: edit.old, names[1]: edit.new})
     parts = (base64.b64encode(part.encode()).decode() for part in (edit.path, edit.old, edit.new))
     return _shell_call(f"python3 -c {_quote(_EDIT)} {' '.join(parts)}", tools)
@@ -129,6 +141,11 @@ def _find(tools: tuple[Tool, ...], names: tuple[str, ...]) -> Tool | None:
     """The first offered tool of these names, in the order of the names."""
     by_name = {tool.name.lower(): tool for tool in tools}
     return next((by_name[name] for name in names if name in by_name), None)
+
+
+def _path_key(tool: Tool) -> str:
+    """What the tool calls a path."""
+    return next((key for key in _PATH_KEYS if key in tool.properties), "path")
 
 
 def _absolute(path: str, context: str) -> str | None:

@@ -158,6 +158,7 @@ def test_the_agents_own_repository_is_never_asked(box: Box, repo: Repo, tmp_path
         ("rm src/a.py; mkfifo src/a.py", 1),
         ("rm -r src; echo file > src", 3),
         ("rm -r src; ln -s /etc src", 3),
+        ("mv src moved; ln -s moved src", 5),
         ("rm tool.sh; mkdir tool.sh; echo x > tool.sh/x", 2),
         ("rm tool.sh; ln -s README tool.sh", 1),
         ("mkdir -m 0 shut; echo x > .gitignore; chmod 0 .gitignore src/a.py; chmod 0500 src", 1),
@@ -179,6 +180,42 @@ def test_a_hostile_tree_is_captured_whole(
     assert tree is not None
     assert tree.tree == prove(repo, done, tmp_path)
     assert tree.changed_paths == changed
+
+
+def test_content_is_laid_and_captured_under_the_attributes_of_the_base(
+    box: Box, repo: Repo, tmp_path: Path
+) -> None:
+    rules = b"*.txt text eol=crlf\n*.id ident\n*.wide working-tree-encoding=UTF-16LE\n"
+    base = repo.commit({".gitattributes": rules, "a.txt": b"a\n", "a.id": b"$Id$\n", "a.wide": b"a\0\n\0"})
+    done = box.run(
+        repo,
+        base,
+        run=r"""set -e
+        test -z "$(git status --porcelain)"
+        grep -q $'\r' a.txt; grep -q 'Id: [0-9a-f]' a.id; test $(wc -c < a.wide) = 4
+        echo '* -text -ident !working-tree-encoding' > .gitattributes; touch a.txt
+        printf 'b\r\n' > b.txt; echo more >> a.id; printf 'b\0\n\0' >> a.wide; printf 'b\r\n' > b
+        """,
+    )
+    assert done.report.exit_code == 0, done.out["agent-stderr.txt"]
+    tree = done.report.tree
+    assert tree is not None
+    assert tree.tree == prove(repo, done, tmp_path)
+    assert tree.changed_paths == 5
+    held = {
+        name: repo.git("cat-file", "blob", f"{tree.tree}:{name}") for name in ("b.txt", "a.id", "a.wide", "b")
+    }
+    assert held == {"b.txt": b"b\n", "a.id": b"$Id$\nmore\n", "a.wide": b"a\nb\n", "b": b"b\r\n"}
+
+
+def test_a_file_that_is_not_in_its_encoding_is_named_and_no_diff_is_made(box: Box, repo: Repo) -> None:
+    base = repo.commit({".gitattributes": b"*.wide working-tree-encoding=UTF-16\n"})
+    done = box.run(repo, base, run="echo no mark > a.wide; echo b > b")
+    assert done.report.error is None
+    assert done.report.tree is not None
+    assert done.report.tree.unencodable == ("a.wide",)
+    assert done.report.tree.tree is None
+    assert "diff.patch" not in done.out
 
 
 def test_special_files_are_named_and_never_captured(box: Box, repo: Repo) -> None:

@@ -8,6 +8,8 @@ container by the engine, and added by plain git in a clone that the job never sa
 | any bytes in content and names, binary, empty, no newline at the end, CRLF | yes | test_capture.py |
 | modes, links, hard links, renames, swaps, changes of type | yes | test_capture.py |
 | ignored, newly ignored, hostile `.gitattributes` of the agent's | yes | test_capture.py |
+| `text`, `eol`, `ident`, `working-tree-encoding` in attributes of the base | yes | test_capture.py |
+| bytes that are not in the encoding that the base names | yes, as a stop | test_capture.py |
 | intent-to-add, commits, branches, stashes, detached head, other settings | yes | test_capture.py |
 | `.git` deleted, replaced, turned into a file | yes | test_capture.py |
 | nested repositories, work in a submodule, a submodule removed | yes, as stops | test_capture.py |
@@ -15,9 +17,6 @@ container by the engine, and added by plain git in a clone that the job never sa
 | files and folders without permissions, FIFOs, sockets | yes | test_capture.py |
 | a change that keeps size and time, names that git refuses, paths too deep | no | test_capture.py |
 | 100,000 files | below | |
-
-Limits: attributes of the base that convert content (`text`, `eol`, `ident`, `working-tree-encoding`) are left
-out: the capture takes the bytes as they lie, where `git add` would convert them.
 """
 
 import hashlib
@@ -33,7 +32,6 @@ from pathlib import Path
 import pytest
 from docker.models.containers import Container
 from hypothesis import HealthCheck, Phase, example, given, settings
-from hypothesis import strategies as st
 
 from instrument.schema.job import ContainerEnd, JobEnd, Tree
 from instrument.schema.vocabulary import Outcome
@@ -43,26 +41,19 @@ from loop.git.errors import ChangeError, EmptyChangeError, FilterUnsupportedErro
 from loop.git.paths import encode_path
 from loop.git.store import Store
 from loop.machine.guards import patch_oversized
+from support.clones import GITLINK, Added, add_all, checked_out
 from support.edits import EDITS, SUBMODULE, Edit, as_line
-from support.gitkit import AUTHOR, PLAIN_ATTRIBUTES, WHEN, Repo, make_repo
+from support.gitkit import AUTHOR, WHEN, Repo, make_repo
 from support.gitworld import store_of
 from support.lives import new_state
 from support.supervisor import Box, Done, open_box
-from support.trees import TREES, State, import_tree
+from support.trees import ATTRIBUTED, FILTERED, WITH_FILTER, State, import_tree
 
 pytestmark = pytest.mark.docker
 
-GITLINK = "160000"
-FILTERED = {b"a", b"b"}
-"""Files of these names have a filter under `WITH_FILTER`."""
-WITH_FILTER = b"[ab] filter=lfs diff=lfs merge=lfs -text\n"
-ATTRIBUTES = [
-    b"",
-    b"* binary\n",
-    b"*.py diff=python\n* -text -diff\n",
-    WITH_FILTER,
-]
 ONE_FILE: State = {b"a": ("100644", b"one\n")}
+UNDER_FILTER: State = {**ONE_FILE, b".gitattributes": ("100644", WITH_FILTER)}
+ENCODED: State = {**ONE_FILE, b".gitattributes": ("100644", b"a working-tree-encoding=UTF-16\n")}
 MANY = """python3 -c '
 import os
 for folder in map(str, range(100)):
@@ -150,48 +141,6 @@ def write_tree(container: Container, target: Path) -> None:
                 path.chmod(0o755 if entry.mode & 0o100 else 0o644)
 
 
-def entries_of(repo: Repo) -> dict[bytes, tuple[str, str]]:
-    """Path to mode and blob id of the index."""
-    records = [record.partition(b"\t") for record in repo.git("ls-files", "--stage", "-z").split(b"\0")[:-1]]
-    return {path: (head.decode().split()[0], head.decode().split()[1]) for head, _, path in records}
-
-
-@dataclass(frozen=True)
-class Added:
-    """What plain git makes of the job's tree; `entries` and `before` map paths to mode and blob id."""
-
-    tree: str
-    entries: dict[bytes, tuple[str, str]]
-    before: dict[bytes, tuple[str, str]]
-    filled: frozenset[bytes]
-    """The submodule, where there is anything in its folder: plain git passes that by."""
-
-    @property
-    def changed(self) -> set[bytes]:
-        return {path for path, _ in self.entries.items() ^ self.before.items()}
-
-    @property
-    def nested(self) -> set[bytes]:
-        """Folders whose content no diff of this repository can carry."""
-        links = {path for path, (mode, _) in self.entries.items() if mode == GITLINK}
-        return links & self.changed | self.filled
-
-
-def add_in_a_clone(person: Repo, base: str, done: Done, folder: Path, attributes: bytes) -> Added:
-    """`git add --all` on a copy of the job's tree, under the base's attributes and no others."""
-    clone = make_repo(folder)
-    clone.git("fetch", "--quiet", str(person.root), base)
-    (folder / ".git/info").mkdir()
-    (folder / ".git/info/attributes").write_bytes(PLAIN_ATTRIBUTES.encode() + attributes)
-    clone.git("read-tree", base)
-    before = entries_of(clone)
-    write_tree(done.container, folder)
-    clone.git("-c", "advice.addEmbeddedRepo=false", "add", "--all")
-    module = folder / os.fsdecode(SUBMODULE)
-    filled = frozenset({SUBMODULE} if module.is_dir() and any(module.iterdir()) else ())
-    return Added(clone.ask("write-tree"), entries_of(clone), before, filled)
-
-
 def outcome_of(room: Room, base: str, done: Done, added: Added) -> str:
     """Take one job's tree to its candidate; how that ended, each end proven."""
     tree = tree_of(done)
@@ -204,6 +153,10 @@ def outcome_of(room: Room, base: str, done: Done, added: Added) -> str:
         assert tree.tree is None
         assert "diff.patch" not in done.out
         return "nested"
+    assert set(tree.unencodable) == {path.decode("utf-8", "backslashreplace") for path in added.unencodable}
+    if added.unencodable:
+        assert tree.tree is None
+        return "unencodable"
     assert (tree.nested_repos, tree.tree) == ((), added.tree)
     assert tree.changed_paths == len(added.changed)
     assert tree.diff_sha256 == hashlib.sha256(done.diff).hexdigest()
@@ -249,25 +202,26 @@ def test_the_candidate_holds_what_git_add_would_hold_in_a_clone(
         phases=[Phase.explicit, Phase.generate],  # to make a failing example smaller takes minutes of jobs
         suppress_health_check=[HealthCheck.too_slow],
     )
-    @given(base=TREES, attributes=st.sampled_from(ATTRIBUTES), edits=EDITS)
-    @example(base=ONE_FILE, attributes=WITH_FILTER, edits=[("write", [b"a".hex(), "00"])])
-    @example(base=ONE_FILE, attributes=b"", edits=[("fill", [])])
-    def one_job(base: State, attributes: bytes, edits: list[Edit]) -> None:
-        module = {SUBMODULE: (GITLINK, b"1" * 40)}
-        commit = room.commit({**base, **module, b".gitattributes": ("100644", attributes)})
+    @given(base=ATTRIBUTED, edits=EDITS)
+    @example(base=UNDER_FILTER, edits=[("write", [b"a".hex(), "00"])])
+    @example(base=ENCODED, edits=[("write", [b"a".hex(), "00"])])
+    @example(base=ONE_FILE, edits=[("fill", [])])
+    def one_job(base: State, edits: list[Edit]) -> None:
+        commit = room.commit({**base, SUBMODULE: (GITLINK, b"1" * 40)})
         done = room.box.run(room.person, commit, run=as_line(edits))
         try:
             assert done.report.exit_code == 0, done.out["agent-stderr.txt"]
-            clone = tmp_path_factory.mktemp("clone")
-            seen[
-                outcome_of(room, commit, done, add_in_a_clone(room.person, commit, done, clone, attributes))
-            ] += 1
+            work = tmp_path_factory.mktemp("work")
+            write_tree(done.container, work)
+            clone = checked_out(room.person, commit, tmp_path_factory.mktemp("clone"))
+            seen[outcome_of(room, commit, done, add_all(clone, work))] += 1
         finally:
             done.container.remove(force=True, v=True)
 
     one_job()
     assert seen["whole"] >= jobs // 4, seen
     assert seen["filter"], seen
+    assert seen["unencodable"], seen
     assert seen["nested"], seen
 
 

@@ -246,5 +246,7 @@ def test_an_engine_that_runs_out_of_room_under_a_job_is_named(yard: Yard, kib: i
             end = world.jobs.run(order, resumed=False)
         finally:
             yard.own.make_room()
-        assert first_match(guards, new_state(), end) is Outcome.DISK_EXHAUSTED, end
+        assert end.report is not None
+        assert (end.report.ended, end.report.error) == (Ended.HOST_DISK, None)
+        assert first_match(guards, new_state(), end) is Outcome.ENGINE_FAILED, end
         world.jobs.release(world.run_id, order.identity.key)

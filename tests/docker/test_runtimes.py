@@ -9,53 +9,57 @@ import json
 import tarfile
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from instrument.schema.job import AgentRun, JobEnd, JobReport
+from instrument.schema.job import AgentNames
 from instrument.schema.vocabulary import AgentFault, Ended, RuntimeName
 from jobs.engine import Engine
 from jobs.images import FOLDER, ImageShelf
-from jobs.order import MIB, AgentWork, Command, JobOrder, Limits, ProxyOrder
+from jobs.order import MIB, Command, Limits, ProxyOrder
 from jobs.runtimes.table import RUNTIMES
 from support.gitkit import make_repo
 from support.pods import World, shell, write_pack
+from support.programs import (
+    CODEX,
+    PROGRAMS,
+    PROMPT,
+    Program,
+    diff_of,
+    every_program,
+    make_order,
+    requests_of,
+    run,
+)
 from support.witness import Witness, open_witness
 
 pytestmark = pytest.mark.docker
 
-
-@dataclass(frozen=True)
-class Program:
-    """What differs from one runtime to the next."""
-
-    name: RuntimeName
-    model: str
-    protocol: str
-    version: str
-    budget_microusd: int
-    """Spent soon after a summary, by a call that no other summary follows."""
-
-
-PROGRAMS = (
-    Program(RuntimeName.CLAUDE, "claude-sonnet-4-5", "anthropic", "2.1.332", 885_000),
-    Program(RuntimeName.OPENCODE, "claude-sonnet-4-5", "anthropic", "1.18.18", 305_000),
-    Program(RuntimeName.CODEX, "gpt-5.5", "openai", "0.171.0", 510_000),
-)
-every_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name.value)
-
-PROMPT = "".join(f"line {n:05} of a long task\n" for n in range(12_000)) + "Do it."
 RULE = "rule seventeen of this repo"
 PLANTED = "planted-by-the-tree"
 HOOK = {"hooks": [{"type": "command", "command": f"touch ~/{PLANTED}-hook"}]}
 SERVER = {"command": "sh", "args": ["-c", f"touch ~/{PLANTED}-mcp"]}
 PLUGIN = f'require("fs").writeFileSync("/home/agent/{PLANTED}-plugin", "")\n'
 SKILL = f"---\nname: {PLANTED}\ndescription: {PLANTED}\n---\nDo nothing.\n"
+NOTIFY = (
+    f'notify = ["touch", "/home/agent/{PLANTED}-notify"]\n'
+    f'[mcp_servers.planted]\ncommand = "sh"\nargs = {json.dumps(SERVER["args"])}\n'
+)
+NESTED = {"pkg/CLAUDE.md": "rule eighteen below pkg\n", "lib/AGENTS.md": "rule nineteen below lib\n"}
+LOWER, OTHER = (text.strip() for text in NESTED.values())
 TREE = {
     "a.txt": "one\n",
     "AGENTS.md": f"# Rules\n{RULE}\n",
+    "pkg/a.txt": "one\n",
+    "pkg/.claude/settings.json": json.dumps({"hooks": {"PreToolUse": [HOOK], "PostToolUse": [HOOK]}}),
+    "pkg/.claude/skills/planted/SKILL.md": SKILL,
+    "pkg/.opencode/plugin/planted.js": PLUGIN,
+    "pkg/.codex/config.toml": NOTIFY,
+    "pkg/opencode.json": json.dumps({"plugin": ["./planted.js"]}),
+    "pkg/planted.js": PLUGIN,
+    "pkg/.agents/skills/planted/SKILL.md": SKILL,
+    **NESTED,
     ".claude/settings.json": json.dumps({"hooks": {"SessionStart": [HOOK], "PreToolUse": [HOOK]}}),
     ".claude/commands/planted.md": SKILL,
     ".claude/agents/planted.md": SKILL,
@@ -71,8 +75,7 @@ TREE = {
         }
     ),
     "planted.js": PLUGIN,
-    ".codex/config.toml": f'notify = ["touch", "/home/agent/{PLANTED}-notify"]\n'
-    f'[mcp_servers.planted]\ncommand = "sh"\nargs = {json.dumps(SERVER["args"])}\n',
+    ".codex/config.toml": NOTIFY,
     ".codex/hooks.json": json.dumps({"hooks": {"SessionStart": [HOOK], "UserPromptSubmit": [HOOK]}}),
     ".agents/skills/planted/SKILL.md": SKILL,
 }
@@ -83,7 +86,15 @@ rounds:
   - role: coder
     turns:
       - {say: "I edit.", edit: {path: a.txt, old: one, new: two}, usage: {input: 1200, output: 80}}
-      - {run: "setsid sleep 300 >/dev/null 2>&1 & echo begun", usage: {input: 1200, output: 80}}
+      - {run: "setsid sleep 300 >/dev/null 2>&1 & sleep 0.5; echo begun", usage: {input: 1200, output: 80}}
+      - {finish: "Done.", usage: {input: 100, output: 20}}
+"""
+READ_STORY = """
+rounds:
+  - role: coder
+    turns:
+      - {read: a.txt, usage: {input: 1200, output: 80}}
+      - {read: pkg/a.txt, usage: {input: 1200, output: 80}}
       - {finish: "Done.", usage: {input: 100, output: 20}}
 """
 FULL_STORY = """
@@ -95,13 +106,6 @@ rounds:
       - {say: "Third.", run: "echo 3 >> c.txt", usage: {input: 1200, output: 80}}
       - {say: "Fourth.", run: "echo 4 >> c.txt", usage: {input: 96000, output: 80}}
       - {finish: "Done.", usage: {input: 100, output: 20}}
-"""
-ERROR_STORY = """
-rounds:
-  - role: coder
-    turns:
-      - {run: "echo 1 >> c.txt", usage: {input: 1200, output: 80}}
-      - {error: {status: 400, type: invalid_request_error, message: "no such thing here"}}
 """
 CIRCLE_STORY = """
 rounds:
@@ -122,13 +126,6 @@ RELAY_LINE = (
     "for f in $(grep -lE '^Uid:.65534' /proc/[0-9]*/status); do echo found; "
     "p=${f%/status}; kill -9 ${p#/proc/} || echo kept; done > seen"
 )
-CRASH_STORY = """
-rounds:
-  - role: coder
-    turns:
-      - {run: "echo 1 >> c.txt; kill -9 $PPID; sleep 9", usage: {input: 1200, output: 80}}
-      - {finish: "Done.", usage: {input: 100, output: 20}}
-"""
 
 
 @pytest.fixture(scope="module")
@@ -137,31 +134,10 @@ def witness(engine: Engine) -> Iterator[Witness]:
         yield opened
 
 
-def make_order(world: World, program: Program, key: str, story: str, **changes: Any) -> JobOrder:
-    """A coder's order for a program, on a story that is told in the sidecar."""
-    proxy = ProxyOrder(
-        "",
-        secret="sk-x",
-        protocol=program.protocol,
-        budget_microusd=program.budget_microusd,
-        story=story.encode(),
-        story_role="coder",
-        story_round=1,
-    )
-    values: dict[str, Any] = {
-        "agent": AgentWork(program.name, program.model, b"Do it."),
-        "proxy": proxy,
-        "limits": Limits(memory_bytes=2048 * MIB, deadline_s=60, same_command=0),
-    }
-    return world.order(f"{key}-{program.name.value}", **{**values, **changes})
-
-
-def run(world: World, order: JobOrder) -> tuple[JobEnd, JobReport, AgentRun]:
-    end = world.jobs.run(order, resumed=False)
-    assert end.report is not None, end.report_error
-    assert end.report.error is None
-    assert end.agent is not None
-    return end, end.report, end.agent
+@pytest.fixture(scope="module")
+def reading_witness(engine: Engine) -> Iterator[Witness]:
+    with open_witness(ImageShelf(engine).sidecar(), READ_STORY, [RULE, LOWER, OTHER, PLANTED]) as opened:
+        yield opened
 
 
 def plant(world: World) -> dict[str, Any]:
@@ -179,21 +155,13 @@ def names_in_home(world: World) -> list[str]:
         return tar.getnames()
 
 
-def diff_of(order: JobOrder) -> str:
-    return (order.folder / "out" / "diff.patch").read_text(encoding="utf-8")
-
-
-def requests_of(order: JobOrder) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (order.folder / "requests.jsonl").read_bytes().splitlines()]
-
-
 @every_program
 def test_a_round_takes_a_long_prompt_the_instructions_and_nothing_else_of_the_tree(
     world: World, witness: Witness, program: Program
 ) -> None:
     before = len(witness.said())
-    proxy = ProxyOrder(witness.url, secret="sk-x", protocol=program.protocol, budget_microusd=20_000_000)
-    agent = AgentWork(program.name, program.model, PROMPT.encode())
+    proxy = ProxyOrder(witness.url, secret="sk-x", protocol=program.provider, budget_microusd=20_000_000)
+    agent = program.work(PROMPT.encode())
     order = make_order(world, program, "round", STORY, agent=agent, proxy=proxy, **plant(world))
     end, report, agent_run = run(world, order)
 
@@ -203,6 +171,12 @@ def test_a_round_takes_a_long_prompt_the_instructions_and_nothing_else_of_the_tr
     assert [tool.is_ok for tool in agent_run.transcript.tools] == [True, True]
     assert agent_run.transcript.calls
     assert agent_run.transcript.errors == ()
+    assert report.agent == AgentNames(
+        runtime=program.name,
+        version=program.version,
+        model_asked=program.model,
+        model_answered=program.model,
+    )
     assert report.survivors >= 1
     assert report.tree is not None
     assert report.tree.changed_paths == 1
@@ -213,6 +187,27 @@ def test_a_round_takes_a_long_prompt_the_instructions_and_nothing_else_of_the_tr
     said = witness.said()[before:]
     assert [entry["words"] for entry in said] == [[RULE]] * 3
     assert hashlib.sha256(PROMPT.encode()).hexdigest() in said[0]["sums"]
+    assert not [name for name in names_in_home(world) if PLANTED in name]
+
+
+@every_program
+def test_instructions_below_the_top_are_applied_and_settings_there_are_not(
+    world: World, reading_witness: Witness, program: Program
+) -> None:
+    before = len(reading_witness.said())
+    proxy = ProxyOrder(
+        reading_witness.url, secret="sk-x", protocol=program.provider, budget_microusd=20_000_000
+    )
+    agent = program.work(nested=NESTED)
+    order = make_order(world, program, "nested", READ_STORY, agent=agent, proxy=proxy, **plant(world))
+    _, _, agent_run = run(world, order)
+
+    assert agent_run.finished
+    words = [entry["words"] for entry in reading_witness.said()[before:]]
+    if program is CODEX:
+        assert words == [[RULE, LOWER, OTHER]] * 3
+    else:
+        assert words == [[RULE], [RULE], [RULE, LOWER]]
     assert not [name for name in names_in_home(world) if PLANTED in name]
 
 
@@ -241,38 +236,18 @@ def test_it_compacts_before_the_limit_and_stops_after_one_refusal(world: World, 
     assert "budget" in str(agent_run.error)
 
 
-@every_program
-def test_an_error_of_the_provider_has_its_name(world: World, program: Program) -> None:
-    end, report, agent_run = run(world, make_order(world, program, "error", ERROR_STORY))
-    assert (report.ended, report.signal) == (Ended.EXITED, None)
-    assert end.ledger.calls[-1].status == 400
-    assert not agent_run.finished
-    assert agent_run.fault is AgentFault.PROVIDER_ERROR
-    assert "no such thing here" in str(agent_run.error)
-    assert agent_run.transcript.errors
-
-
-@every_program
-def test_a_crash_is_told_by_its_signal(world: World, program: Program) -> None:
-    order = make_order(world, program, "crash", CRASH_STORY)
-    _, report, agent_run = run(world, order)
-    assert (report.ended, report.exit_code, report.signal) == (Ended.EXITED, None, 9)
-    assert (agent_run.finished, agent_run.fault) == (False, AgentFault.ENDED_EARLY)
-    assert "+1" in diff_of(order)
-
-
-@pytest.mark.parametrize("program", PROGRAMS[1:], ids=lambda program: program.name.value)
+@pytest.mark.parametrize("program", PROGRAMS[1:], ids=lambda program: program.label)
 def test_its_commands_are_counted_as_it_runs_them(world: World, program: Program) -> None:
     story = CIRCLE_STORY.replace("TURNS", "\n".join([CIRCLE_TURN] * 8))
     limits = Limits(memory_bytes=2048 * MIB, deadline_s=60, same_command=2)
-    agent = AgentWork(program.name, program.model, b"Do it.", gate_commands=("true",))
+    agent = program.work(gate_commands=("true",))
     _, report, _ = run(world, make_order(world, program, "circle", story, agent=agent, limits=limits))
     assert (report.ended, report.stalled_command) == (Ended.NO_PROGRESS, "true")
     assert report.stalled_count == 3
 
 
 def test_the_relay_is_neither_roots_nor_the_agents(world: World) -> None:
-    order = make_order(world, PROGRAMS[-1], "relay", RELAY_STORY.replace("LINE", RELAY_LINE))
+    order = make_order(world, CODEX, "relay", RELAY_STORY.replace("LINE", RELAY_LINE))
     end, report, _ = run(world, order)
     assert "+found\n+kept\n" in diff_of(order)
     assert [call.status for call in end.ledger.calls] == [200, 200]

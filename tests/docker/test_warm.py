@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from instrument.schema.vocabulary import DoneReason, Outcome
+from instrument.schema.vocabulary import DoneReason, EffectKind, Ended, Outcome, Role
 from jobs.engine import Engine
 from jobs.eviction import Fate, is_mark
 from jobs.gc import look_at_images, make_room, mark_used, remove_image
@@ -158,6 +158,9 @@ def test_a_changed_input_is_set_up_for_its_checks_and_found_by_the_next_task(
     assert outcomes.count(Outcome.CHECK_DOUBTED) == outcomes.count(Outcome.CHECK_FAILED) == 1
     # The base's, the broken one twice, the mended one; the gate finds that one.
     assert (said.count(SETTING_UP), said.count(SET_UP_DONE)) == (4, 2)
+    (ran,) = [event for event in loop.of_kind("job_ended") if event.role is Role.SETUP]
+    assert (ran.effect, ran.ended, ran.cost_microusd) == (EffectKind.SET_UP, Ended.EXITED, 0)
+    assert ran.duration_ms > 0
     ends = [(e.name, e.exit_code) for e in loop.of_kind("check_ended")]
     assert ends == [("warm", 0), ("cached.1", 1), ("cached.1", 1), ("warm", 0), ("warm", 0)]
 

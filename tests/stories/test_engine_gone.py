@@ -4,9 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from instrument.schema.vocabulary import EffectKind
+from instrument.schema.vocabulary import EffectKind, Ended
 from loop.machine.facts import CandidateProblem, EngineFacts
-from support.lives import Life, problem
+from support.lives import Life, coder, commands, problem, reviewer
+
+FULL = {"report": {"ended": Ended.HOST_DISK}}
+ON_A_FULL_DISK = {
+    "baseline": commands(**FULL),
+    "implement": coder(**FULL),
+    "check": commands(**FULL),
+    "review": reviewer(**FULL),
+    "gate": commands(**FULL),
+}
 
 
 @pytest.mark.parametrize("kind", [EffectKind.IMPLEMENT, EffectKind.REVIEW, EffectKind.CHECK, EffectKind.GATE])
@@ -39,3 +48,13 @@ def test_an_answer_to_a_stop_without_a_lost_job_leaves_the_cost_exact(tmp_path: 
     assert life.goes_on("task_edited")
     assert life.ending == "merged"
     assert not life.state.spend.lower_bound
+
+
+@pytest.mark.parametrize("kind", ON_A_FULL_DISK)
+def test_a_job_on_a_full_disk_of_the_engine_uses_no_round_and_is_done_again(tmp_path: Path, kind: str):
+    life = Life(tmp_path, **{kind: [ON_A_FULL_DISK[kind]]}).run()
+    assert life.ending == "runner_unavailable"
+    assert "the disk of the Docker Engine was full" in life.state.stop.details[0]
+    assert life.goes_on("rerun")
+    assert life.ending == "merged"
+    assert (life.state.counters.coder_rounds, life.state.counters.review_rounds) == (1, 1)

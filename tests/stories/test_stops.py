@@ -133,6 +133,16 @@ def test_nested_repo_from_the_walk_and_from_the_diff(tmp_path: Path):
     assert life.ending == "nested_repo"
 
 
+def test_uncapturable_names_the_files_that_git_cannot_take(tmp_path: Path):
+    odd = tree(unreadable=(".gitmodules",), unencodable=("a.txt",))
+    life = Life(tmp_path, implement=[coder(report={"tree": odd})]).run()
+    assert life.ending == "uncapturable"
+    assert "cannot be captured: .gitmodules" in life.state.stop.details
+    assert "not in the encoding that .gitattributes names: a.txt" in life.state.stop.details
+    assert life.rule("write it as UTF-16")
+    assert life.ending == "merged"
+
+
 def test_patch_too_large_names_the_biggest(tmp_path: Path):
     big = tree(
         oversized=True, total_files=20_000, total_bytes=9, biggest=(BigPath(path="a.bin", size_bytes=8),)

@@ -21,6 +21,8 @@ HOSTILE = [
     b"* text=auto eol=crlf ident\n",
     b"* working-tree-encoding=UTF-16 filter=lfs -diff\n",
     b"* binary\n",
+    b"[attr]text -text eol=crlf ident\n[attr]ident working-tree-encoding=UTF-16\n[attr]binary text\n* text\n",
+    b"* -text -eol -ident -crlf !working-tree-encoding\n",
 ]
 GIT = [
     *(
@@ -55,8 +57,17 @@ def above(path):
     os.makedirs(os.path.dirname(path) or b".", exist_ok=True)
     return path
 def put(path, content, mode="wb"):
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise OSError(path)  # who opens a FIFO waits for ever
     with open(above(path), mode) as file:
         file.write(content)
+def change(n, how):
+    path = pick(n)
+    if not os.path.isfile(path):
+        raise OSError(path)
+    with open(path, "rb") as file:
+        content = file.read()
+    put(path, how(content))
 def drop_git():
     if os.path.isdir(".git"):
         shutil.rmtree(".git")
@@ -65,10 +76,10 @@ def drop_git():
 class Do:
     def write(path, content): put(bytes.fromhex(path), bytes.fromhex(content))
     def append(n, content): put(pick(n), bytes.fromhex(content), "ab")
-    def crlf(n):
-        path = pick(n)
-        content = open(path, "rb").read()
-        put(path, content.replace(b"\n", b"\r\n"))
+    def crlf(n): change(n, lambda content: content.replace(b"\n", b"\r\n"))
+    def lf(n): change(n, lambda content: content.replace(b"\r\n", b"\n"))
+    def encode(n, name): change(n, lambda content: content.decode("utf-8", "replace").encode(name, "replace"))
+    def again(n): change(n, lambda content: content)
     def remove(n): os.unlink(pick(n))
     def prune(n): shutil.rmtree(os.path.dirname(pick(n)))
     def chmod(n, mode): os.chmod(pick(n), mode)
@@ -85,6 +96,10 @@ class Do:
     def become_folder(n):
         path = pick(n)
         os.unlink(path); put(path + b"/below", b"below\n")
+    def relocate(n):
+        folder = os.path.dirname(pick(n))
+        os.rename(folder, b"moved")
+        os.symlink(os.path.relpath(b"moved", os.path.dirname(folder)), folder)
     def rules(n, name, content):
         put(os.path.join(os.path.dirname(pick(n)), name.encode()), bytes.fromhex(content))
     def fifo(path): os.mkfifo(above(bytes.fromhex(path)))
@@ -138,6 +153,9 @@ ON_FILES = st.one_of(
     _edit("write", _PATH, _CONTENT),
     _edit("append", _ANY, _CONTENT),
     _edit("crlf", _ANY),
+    _edit("lf", _ANY),
+    _edit("encode", _ANY, st.sampled_from(["utf-16", "utf-16-le", "latin-1"])),
+    _edit("again", _ANY),
     _edit("remove", _ANY),
     _edit("prune", _ANY),
     _edit("chmod", _ANY, st.sampled_from([0, 0o444, 0o600, 0o644, 0o755])),
@@ -148,6 +166,7 @@ ON_FILES = st.one_of(
     _edit("swap", _ANY, _ANY),
     _edit("become_link", _ANY, _TARGET),
     _edit("become_folder", _ANY),
+    _edit("relocate", _ANY),
     _rules(".gitignore", IGNORED),
     _rules(".gitattributes", HOSTILE),
     _edit("fifo", _PATH),

@@ -43,9 +43,11 @@ class Repo:
 
     root: Path
 
-    def git(self, *args: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
-        """Run git here; a failure fails the test with what git said."""
-        done = subprocess.run(
+    def run(
+        self, *args: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run git here, however it ends."""
+        return subprocess.run(
             ["git", *args],
             cwd=self.root,
             input=stdin,
@@ -53,6 +55,10 @@ class Repo:
             capture_output=True,
             check=False,
         )
+
+    def git(self, *args: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
+        """The same; a failure fails the test with what git said."""
+        done = self.run(*args, stdin=stdin, env=env)
         assert done.returncode == 0, (args, done.stderr)
         return done.stdout
 

@@ -45,6 +45,7 @@ EVERY_JOB: dict[str, dict[str, Any]] = {
     "out of memory": {"container": {"oom_killed": True}},
     "out of processes": {"report": {"pids_refused": 1, "commands": (command("unit", 1),)}},
     "out of disk": {"report": {"ended": Ended.DISK}},
+    "on a full disk": {"report": {"ended": Ended.HOST_DISK}},
     "lost": {"container": LOST},
 }
 """What can come of any job; changes to its good end."""
@@ -73,6 +74,7 @@ CODER = EVERY_AGENT | {
     "crashed": {"report": {"tree": tree("b")}, "agent": agent_run(finished=False)},
     "nested": {"report": {"tree": tree(nested_repos=("x",))}},
     "oversized": {"report": {"tree": tree(oversized=True)}},
+    "uncapturable": {"report": {"tree": tree(unencodable=("x",))}},
 }
 
 

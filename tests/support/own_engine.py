@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import docker
 import pytest
@@ -35,25 +35,34 @@ FIRST = (
 """Process 1 of the namespace: ignoring SIGCHLD, it reaps whatever is left to it."""
 RUNSC = ("--network=none", "--host-uds=all")
 """What gVisor is told: no network of its own, and the way to the proxy's socket."""
+STAND_IN = Path(__file__).parent / "sysbox_stand_in.py"
+REMAPPED = "daemon"
+"""A user of every Linux, whose share of user ids is the containers' under the stand-in."""
 NEEDED = ("dockerd", "setpriv", "unshare", "nsenter", "mount")
 START_S = 60
-UNNEEDED = ("usr/share/doc/", "usr/share/locale/", "usr/share/man/", "var/lib/apt/", "var/cache/")
-BIGGEST_BYTES = 50 * 1024**2
-"""Of a file; only the agent programs are bigger."""
+UNNEEDED = (
+    *("usr/share/doc/", "usr/share/locale/", "usr/share/man/", "var/lib/apt/", "var/cache/"),
+    "usr/local/bin/",  # the agent programs
+)
 COPY_S = 120
 
 
 class OwnEngine:
-    """One engine, started and stopped as often as a test likes; its containers' files outlive that."""
+    """One engine, started and stopped as often as a test likes; its containers' files outlive that.
 
-    def __init__(self, folder: Path, size: str) -> None:
+    With `has_sysbox` it knows a stand-in for sysbox-runc, and every container has a user namespace.
+    """
+
+    def __init__(self, folder: Path, size: str, *, has_sysbox: bool = False) -> None:
         self._folder = folder
         self.address = f"unix://{folder}/engine.sock"
         self._size = size
         self._daemon: subprocess.Popen[bytes] | None = None
         self._data = folder / "data"
         self._data.mkdir()
-        mount = f'mount -t tmpfs -o size={size},mode=0711 tmpfs {self._data} && exec "$@"'
+        mount = f"mount -t tmpfs -o size={size},mode=0711 tmpfs {self._data}"
+        if has_sysbox:
+            mount += f" && {_share_ids(folder / 'etc')}"
         away = [
             "setpriv",
             "--pdeathsig",
@@ -67,15 +76,21 @@ class OwnEngine:
             "--mount-proc",
         ]
         self._outer = subprocess.Popen(
-            [*away, "sh", "-c", mount, "sh", sys.executable, "-c", FIRST], stdout=subprocess.PIPE
+            [*away, "sh", "-c", f'{mount} && exec "$@"', "sh", sys.executable, "-c", FIRST],
+            stdout=subprocess.PIPE,
         )
         assert self._outer.stdout is not None
         assert self._outer.stdout.readline() == b"up\n"
         children = Path(f"/proc/{self._outer.pid}/task/{self._outer.pid}/children").read_text().split()
         self._first = int(children[0])
         runsc = find_runsc()
-        runtimes = {"runsc": {"path": runsc, "runtimeArgs": list(RUNSC)}} if runsc else {}
-        (folder / "daemon.json").write_text(json.dumps({"runtimes": runtimes}))
+        runtimes: dict[str, Any] = {"runsc": {"path": runsc, "runtimeArgs": list(RUNSC)}} if runsc else {}
+        config: dict[str, Any] = {"runtimes": runtimes}
+        if has_sysbox:
+            runtimes["sysbox-runc"] = {"path": _write_stand_in(folder)}
+            # As sysbox wants it, whatever the machine's init would have chosen.
+            config |= {"userns-remap": REMAPPED, "exec-opts": ["native.cgroupdriver=cgroupfs"]}
+        (folder / "daemon.json").write_text(json.dumps(config))
 
     def inside(self, *argv: str) -> subprocess.Popen[bytes]:
         """Start a program in the engine's namespaces."""
@@ -139,6 +154,24 @@ class OwnEngine:
         self._outer.communicate()
 
 
+def _share_ids(folder: Path) -> str:
+    """Shell commands that give the engine user ids to share out, without a change of the machine's /etc."""
+    layers = f"lowerdir=/etc,upperdir={folder}/upper,workdir={folder}/work"
+    return (
+        f"mkdir {folder} && mount -t tmpfs tmpfs {folder} && mkdir {folder}/upper {folder}/work"
+        f" && mount -t overlay -o {layers} overlay /etc"
+        f" && echo {REMAPPED}:100000:65536 | tee /etc/subuid >/etc/subgid"
+    )
+
+
+def _write_stand_in(folder: Path) -> str:
+    folder.chmod(0o711)  # the containers' root is nobody here, and its files are below
+    path = folder / "sysbox-runc"
+    path.write_text(f'#!/bin/sh\nexec {sys.executable} -I {STAND_IN} "$@"\n')
+    path.chmod(0o755)
+    return str(path)
+
+
 def leave_out(reason: str) -> NoReturn:
     """Skip the test; in CI nothing is left out."""
     if os.environ.get("CI"):
@@ -156,13 +189,13 @@ def find_runsc() -> str | None:
 
 
 @contextmanager
-def open_own_engine(size: str = "3g") -> Iterator[OwnEngine]:
+def open_own_engine(size: str = "3g", *, has_sysbox: bool = False) -> Iterator[OwnEngine]:
     """A running engine without any image; all of it is gone afterwards."""
     missing = [name for name in NEEDED if shutil.which(name) is None]
     if os.geteuid() != 0 or missing:
         leave_out(f"an engine of a test's own needs {', '.join(missing) or 'root'}")
     with tempfile.TemporaryDirectory(prefix="own-", dir="/tmp") as folder:
-        engine = OwnEngine(Path(folder), size)
+        engine = OwnEngine(Path(folder), size, has_sysbox=has_sysbox)
         try:
             engine.start()
             yield engine
@@ -170,7 +203,7 @@ def open_own_engine(size: str = "3g") -> Iterator[OwnEngine]:
             engine.end()
 
 
-def copy_images(engine: Engine, target: OwnEngine) -> str:
+def copy_images(engine: Engine, target: OwnEngine, *, has_docker: bool = False) -> str:
     """Bring what a pod needs from the engine that every other test uses.
 
     Returns:
@@ -181,7 +214,7 @@ def copy_images(engine: Engine, target: OwnEngine) -> str:
     there = docker.APIClient(base_url=target.address, version="auto", timeout=COPY_S)
     try:
         _copy_whole(here, there, shelf.sidecar())
-        job = _copy_small(here, there, shelf.job())
+        job = _copy_small(here, there, shelf.job(has_docker=has_docker))
     finally:
         here.close()
         there.close()
@@ -209,7 +242,7 @@ def _copy_small(here: docker.APIClient, there: docker.APIClient, image: str) -> 
                 tarfile.open(fileobj=small, mode="w|") as tar,
             ):
                 for entry in whole:
-                    if not entry.name.startswith(UNNEEDED) and entry.size < BIGGEST_BYTES:
+                    if not entry.name.startswith(UNNEEDED):
                         tar.addfile(entry, whole.extractfile(entry) if entry.isreg() else None)
             small.seek(0)
             repository, _, version = tag.rpartition(":")

@@ -1,4 +1,4 @@
-"""Random trees for property tests: strategies, and a commit of exactly such a tree.
+"""Random trees for property tests: strategies, attributes for them, and a commit of exactly such a tree.
 
 Limits: small trees, a few names; real git makes the commit.
 """
@@ -29,7 +29,17 @@ NAMES = st.sampled_from(
 )
 CONTENTS = st.one_of(
     st.sampled_from(
-        [b"", b"one\n", b"one\ntwo\n", b"no end", b"a\r\nb\r\n", b"$Id$\n", b"\0nul\0", b"\xff\xfe"]
+        [
+            *(b"", b"one\n", b"one\ntwo\n", b"no end", b"\0nul\0", b"\xff\xfe", b"\xc3\xa9\n"),
+            *(
+                b"a\r\nb\r\n",
+                b"a\r\nb\n",
+                b"a\rb\r\n",
+                b"$Id$\n",
+                b"$Id: old $\r\n",
+                "\ufeffé\n".encode("utf-16-le"),
+            ),
+        ]
     ),
     st.binary(max_size=200),
 )
@@ -47,6 +57,39 @@ def without_clashes(state: State) -> State:
 
 
 TREES = st.dictionaries(PATHS, FILES, min_size=1, max_size=8).map(without_clashes)
+
+FILTERED = {b"a", b"b"}
+"""Files of these names have a filter under `WITH_FILTER`."""
+WITH_FILTER = b"[ab] filter=lfs diff=lfs merge=lfs -text\n"
+# None gives an encoding to attribute files: a checkout could not read them then.
+AT_TOP = [
+    *(b"", b"* binary\n", b"*.py diff=python\n* -text -diff\n", WITH_FILTER),
+    *(b"* text=auto\n", b"* text=auto eol=crlf\n", b"* text\n[ab] ident\n", b"*\ttext eol=crlf ident\r\n"),
+    *(b"* crlf\nb -crlf\n", b"* eol=lf\n[aB] ident crlf=input\n", b"/a/** text eol=crlf\n/b ident\n"),
+    *(b"* text=auto\n[ab] working-tree-encoding=UTF-16\n", b"[ab] working-tree-encoding=ISO-8859-1\n"),
+    *(b"[ab] text eol=crlf working-tree-encoding=UTF-16LE\n", b"[attr]odd text eol=crlf\n[aB] odd\n"),
+]
+BELOW = [
+    *(b"* -text -ident !working-tree-encoding\n", b"[aB] text eol=crlf ident\n", b"* text=auto\n"),
+    *(b"/a text\n*/b eol=crlf\n", b"b working-tree-encoding=UTF-16LE\n", b'".gitk\\145ep" ident\n** !eol\n'),
+]
+
+
+def with_attributes(state: State, top: bytes, below: list[tuple[int, bytes]]) -> State:
+    """The same with attributes at the top, and in folders that the numbers pick."""
+    folders = sorted({path.rpartition(b"/")[0] for path in state} - {b""})
+    picked = {folders[n % len(folders)] + b"/": content for n, content in below} if folders else {}
+    files = {folder + b".gitattributes": content for folder, content in {**picked, b"": top}.items()}
+    return {**state, **{path: ("100644", content) for path, content in files.items()}}
+
+
+ATTRIBUTED = st.builds(
+    with_attributes,
+    TREES,
+    st.sampled_from(AT_TOP),
+    st.lists(st.tuples(st.integers(0, 9), st.sampled_from(BELOW)), max_size=2),
+)
+"""Trees with attributes of their own."""
 
 
 def import_tree(repo: Repo, state: State, ref: str) -> str:

@@ -20,8 +20,16 @@ import hashlib, io, json, sys
 from http.server import ThreadingHTTPServer
 from proxy.scripted.server import Handler, Script, Server
 from proxy.scripted.story import load_story
+from proxy.scripted.table import FORMS
 
-WORDS = json.loads(sys.argv[2])
+WORDS, MOST_BYTES = json.loads(sys.argv[2]), int(sys.argv[3])
+TOO_LONG = {{
+    "/v1/messages": ("invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum"),
+    "/v1/responses": (
+        "context_length_exceeded",
+        "Your input exceeds the context window of this model. Please adjust your input and try again.",
+    ),
+}}
 
 def texts(value):
     if isinstance(value, str):
@@ -36,6 +44,11 @@ class Noting(Handler):
         sums = [hashlib.sha256(text.encode()).hexdigest() for text in long]
         found = [word for word in WORDS if word.encode() in body]
         print(json.dumps({{"path": self.path, "sums": sums, "words": found}}), flush=True)
+        path = self.path.partition("?")[0]
+        if len(body) > MOST_BYTES and path in TOO_LONG:
+            self._form = FORMS[path]
+            self._fail(400, *TOO_LONG[path])
+            return
         stream, self.rfile = self.rfile, io.BytesIO(body)
         try:
             super().do_POST()
@@ -67,10 +80,13 @@ class Witness:
 
 
 @contextmanager
-def open_witness(image: str, story: str, words: list[str]) -> Iterator[Witness]:
-    """Play the story; `words` are looked for in every request."""
+def open_witness(
+    image: str, story: str, words: list[str], most_bytes: int = 100_000_000
+) -> Iterator[Witness]:
+    """Play the story; `words` are looked for in every request, and a longer one has too long a prompt."""
     testcontainers_config.ryuk_disabled = True  # its image comes from a registry; the block ends this one
-    container = DockerContainer(image).with_command(["python3", "-c", PROGRAM, story, json.dumps(words)])
+    arguments = [PROGRAM, story, json.dumps(words), str(most_bytes)]
+    container = DockerContainer(image).with_command(["python3", "-c", *arguments])
     with container.with_kwargs(entrypoint=[]) as running:
         deadline = time.monotonic() + STARTED_S
         while b"ready" not in running.get_logs()[0]:

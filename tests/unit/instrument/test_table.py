@@ -78,6 +78,17 @@ def test_the_bill_tells_check_jobs_apart(home: Any, events: Any, effect: str, na
     assert render_bill(one_task(home.path, "api-007")).splitlines()[2].split()[0] == name
 
 
+def test_the_bill_has_the_set_up_in_its_lines_and_once_in_its_total(home: Any, events: Any) -> None:
+    folder = home.folder("api-007")
+    folder.write_merged(0)
+    folder.write_events(events.job(KEY_2, 0, 0, effect="job.setup", role="setup", duration_ms=5_000))
+
+    assert render_bill(one_task(home.path, "api-007")).splitlines()[2:4] == [
+        "  setup                      1     -               -     5.0s                  -",
+        "total                              0               0   1m 05s            $0.0000",
+    ]
+
+
 def test_the_bill_names_what_the_record_lost(home: Any, events: Any) -> None:
     folder = home.folder("api-007")
     folder.write_merged(100)

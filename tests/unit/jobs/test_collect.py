@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from instrument.schema.job import ContainerEnd
+from instrument.schema.job import ContainerEnd, JobReport
 from instrument.schema.vocabulary import Role, RuntimeName
 from jobs.collect import collect as take
 from jobs.collect import end_of_container, may_have_cost, out_cap
@@ -56,6 +56,18 @@ def report(order: JobOrder, **changes: Any) -> bytes:
         "duration_ms": 5,
     }
     return json.dumps({**values, **changes}).encode()
+
+
+def call_of(answered: str | None) -> bytes:
+    """The ledger of one call that a model of this name answered; none: no model did."""
+    at = ZERO.isoformat()
+    start = {"kind": "call_started", "n": 1, "at_utc": at, "path": "/v1/messages", "model": CLAUDE.model}
+    end = {"kind": "call_ended", "n": 1, "at_utc": at, "status": 200, "model": answered, "usage": {}}
+    rows = (
+        start | {"reserved_microusd": 9, "user_agent": "a"},
+        end | {"cost_microusd": 4, "estimated": False},
+    )
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
 def ended(job: ContainerState | None, sidecar: ContainerState | None = None, **changes: Any) -> ContainerEnd:
@@ -199,6 +211,38 @@ def test_case_04_exit_0_with_a_providers_error_is_not_finished(tmp_path: Path) -
     assert end.agent is not None
     assert not end.agent.finished
     assert end.agent.error == "API Error: Rate limit reached"
+
+
+@pytest.mark.parametrize("answered", ["claude-sonnet-4-5-20250929", None])
+def test_the_report_on_disk_says_who_worked(tmp_path: Path, answered: str | None) -> None:
+    order = make_order(tmp_path, agent=CLAUDE, proxy=PROXY)
+    first = {"type": "system", "subtype": "init", "claude_code_version": "2.1.332"}
+    said = {"type": "assistant", "message": {"model": "by-its-own-word", "content": []}}
+    transcript = b"".join(json.dumps(line).encode() + b"\n" for line in (first, said))
+    files = {"job.json": report(order), "transcript.jsonl": transcript}
+    path = order.folder / "out" / "job.json"
+
+    end = collect(order, END, archive("out", files), archive("ledger", {"ledger.jsonl": call_of(answered)}))
+    kept = path.read_bytes()
+    assert JobReport.model_validate_json(kept) == end.report
+    assert json.loads(kept)["agent"] == {
+        "runtime": "claude",
+        "version": "2.1.332",
+        "model_asked": "claude-sonnet-4-5",
+        "model_answered": answered or "by-its-own-word",
+    }
+    assert path.stat().st_mode & 0o777 == 0o600
+
+    again = collect(order, END, archive("out", files), archive("ledger", {"ledger.jsonl": call_of(answered)}))
+    assert (again, path.read_bytes()) == (end, kept)
+    assert sorted(entry.name for entry in path.parent.iterdir()) == ["job.json", "transcript.jsonl"]
+
+
+def test_the_report_of_commands_names_no_agent(tmp_path: Path) -> None:
+    order = make_order(tmp_path, role=Role.CHECK)
+    end = collect(order, END, archive("out", {"job.json": report(order)}), None)
+    assert end.report is not None
+    assert end.report.agent is None
 
 
 def test_only_names_that_a_job_writes_have_a_cap(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_the_document_is_what_the_supervisor_reads(tmp_path: Path) -> None:
         *("schema_version", "key", "role", "commit", "pack", "deadline_s", "first_call_s", "disk_bytes"),
         *("same_command", "gate_commands"),
         *("patch_bytes", "patch_files", "env", "secrets", "always", "commands", "agent", "socket"),
-        *("first_call_marker", "alternates", "egress_port"),
+        *("first_call_marker", "alternates", "relay_port", "docker"),
     }
     assert read["commit"] == COMMIT
     assert read["socket"] is None
@@ -60,9 +60,25 @@ def test_what_is_counted_of_an_agent_goes_in(tmp_path: Path) -> None:
     assert order.agent.shell_calls.command == "input.command"
     assert order.agent.last_lines == ({"type": "result"},)
     assert order.agent.files == {"claude/CLAUDE.md": "@/repo/CLAUDE.md\n@/repo/AGENTS.md\n"}
-    assert (order.agent.relay_port, order.agent.hidden) == (None, ())
+    assert order.agent.hidden == ()
     check = document(make_order(tmp_path, role=Role.CHECK, commands=(Command("a", "y"),)))
     assert parse_order(json.loads(json.dumps(check))).gate_commands == ()
+
+
+def test_whatever_runs_beside_a_proxy_reaches_it_by_tcp_at_one_port(tmp_path: Path) -> None:
+    beside = document(make_order(tmp_path, agent=CLAUDE, proxy=replace(PROXY, egress=("files.example.org",))))
+    assert beside["relay_port"] == 17321
+    env = beside["env"]
+    assert isinstance(env, dict)
+    assert env["HTTPS_PROXY"] == env["https_proxy"] == "http://127.0.0.1:17321"
+    assert parse_order(json.loads(json.dumps(beside))).relay_port == 17321
+    assert document(make_order(tmp_path, agent=WORK))["relay_port"] is None
+
+
+@pytest.mark.parametrize("has_docker", [True, False])
+def test_the_supervisor_is_told_whether_to_start_a_daemon(tmp_path: Path, *, has_docker: bool) -> None:
+    read = document(make_order(tmp_path, agent=WORK, limits=Limits(has_docker=has_docker)))
+    assert parse_order(json.loads(json.dumps(read))).docker is has_docker
 
 
 def test_a_first_call_is_waited_for_only_where_a_model_is_called(tmp_path: Path) -> None:

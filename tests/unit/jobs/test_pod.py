@@ -7,6 +7,9 @@ from instrument.schema.vocabulary import Purpose, Role
 from jobs.errors import EngineRefusedError
 from jobs.order import Identity, Limits, ProxyOrder
 from jobs.pod import (
+    DOCKER_CAPABILITIES,
+    Mount,
+    docker_volume,
     job_spec,
     ledger_volume,
     object_labels,
@@ -95,6 +98,21 @@ def test_the_container_runtime_holds_every_job_but_the_set_up_and_never_the_side
     assert sidecar_spec(order, "sha256:1").runtime is None
     assert job_spec(make_order(tmp_path, limits=limits, role=Role.SETUP)).runtime is None
     assert job_spec(make_order(tmp_path)).runtime is None
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_a_job_with_a_daemon_of_its_own_may_do_what_that_has_to(tmp_path: Path, role: Role) -> None:
+    """The set-up too, which pulls what others load: it is the one with a network."""
+    limits = Limits(container_runtime="sysbox-runc", has_docker=True)
+    order = make_order(tmp_path, limits=limits, role=role)
+    plain, spec = job_spec(make_order(tmp_path, role=role)), job_spec(order)
+    assert spec.runtime == "sysbox-runc"
+    assert set(spec.capabilities) - set(plain.capabilities) == set(DOCKER_CAPABILITIES)
+    assert [m for m in spec.mounts if m not in plain.mounts] == [
+        Mount(docker_volume(order.identity), "/var/lib/docker")
+    ]
+    assert spec.network == plain.network
+    assert {m.volume for m in spec.mounts} == set(pod_volumes(order))
 
 
 def test_a_runtime_that_the_engine_does_not_know_is_refused_with_those_that_it_does() -> None:

@@ -64,6 +64,7 @@ def test_a_set_up_that_worked_has_no_fault() -> None:
         (make_end(commands=command(exit_code=254), pids_refused=3), "(it reached the limit on processes)"),
         (make_end(error="set-up changed tracked file a.txt"), "changed tracked file a.txt"),
         (make_end(ended=Ended.DISK), "a limit (disk)"),
+        (make_end(ended=Ended.HOST_DISK), "disk of the Docker Engine was full"),
         (make_end(ended=Ended.DEADLINE), "a limit (deadline)"),
         (
             JobEnd(key="k", folder="f", container=ContainerEnd(lost=True), report_error="No folder."),

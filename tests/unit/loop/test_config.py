@@ -61,8 +61,8 @@ main_moved = 4
 interruptions = 5
 [job]
 env = ["CI"]
-container_runtime = "runsc"
-docker = false
+container_runtime = "sysbox-runc"
+docker = true
 [merge]
 push = true
 auto = true
@@ -108,7 +108,8 @@ def test_every_key_reaches_the_configuration() -> None:
     assert config.agent.context_limit_tokens == 50_000
     assert (config.agent.command.coder, config.agent.command.reviewer) == ("sh code.sh", "sh review.sh")
     assert (config.reviewer.runtime, config.reviewer.model) == (RuntimeName.COMMAND, "claude-opus-4-1")
-    assert config.limits == Limits(512 * MIB, 1.0, 100, 2048 * MIB, 30.0, 7.0, 3 * MIB // 2, 10, 0, "runsc")
+    numbers = (512 * MIB, 1.0, 100, 2048 * MIB, 30.0, 7.0, 3 * MIB // 2, 10, 0)
+    assert config.limits == Limits(*numbers, container_runtime="sysbox-runc", has_docker=True)
     assert config.caps == Caps(check=1, review=2, gate=0, main_moved=4, interruptions=5)
     assert config.job_env == ("CI",)
     assert (config.merge.push, config.merge.auto) == (True, True)
@@ -252,11 +253,11 @@ def test_all_faults_come_at_once_each_with_its_line() -> None:
         ),
         (
             "[job]\ndocker = true\ncontainer_runtime = 'runsc'\n",
-            "3: [job] has docker = true, but a daemon of a job's own needs a container runtime such as",
+            "3: [job] has docker = true, but with runsc no job can run a daemon of its own; set container_r",
         ),
         (
-            "[job]\ndocker = true\ncontainer_runtime = 'sysbox-runc'\n",
-            "3: [job] has docker = true, but no job starts a daemon of its own in this version",
+            "[job]\ndocker = true\n",
+            "3: [job] has docker = true, but with the engine's default container runtime no job can run",
         ),
     ],
 )

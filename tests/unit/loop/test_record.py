@@ -1,4 +1,5 @@
 from instrument.schema.events import EVENT
+from instrument.schema.job import AgentNames
 from instrument.schema.state import Attempt
 from instrument.schema.vocabulary import (
     EffectKind,
@@ -10,7 +11,7 @@ from instrument.schema.vocabulary import (
     Stage,
 )
 from jobs.pins import pinned_versions
-from loop.machine.facts import CancelledFacts, EngineFacts, JobFacts, ReviewFacts
+from loop.machine.facts import CancelledFacts, EngineFacts, JobFacts, ReviewFacts, SetupFacts
 from loop.record import cancelled_entries, entries_of
 from support.ends import (
     START,
@@ -65,6 +66,23 @@ def test_a_coders_end_gives_each_call_each_reason_of_denial_its_end_and_the_tran
     assert (job.calls, job.cost_microusd, job.lower_bound, job.duration_ms) == (2, 1007, True, 60_000)
     assert (job.model_asked, job.version) == ("claude-sonnet-4-5", pinned_versions()[RuntimeName.CLAUDE])
     assert found[5].state_seq == 8
+
+
+def test_a_jobs_end_names_who_worked_as_its_report_does():
+    ended = coder_end(KEY)
+    assert ended.report is not None
+    names = AgentNames(
+        runtime=RuntimeName.CODEX,
+        version="0.171.0",
+        model_asked="gpt-5.5",
+        model_answered="gpt-5.5-2026-01-01",
+    )
+    told = ended.model_copy(update={"report": ended.report.model_copy(update={"agent": names})})
+    job = moved(EffectKind.IMPLEMENT, JobFacts(key=KEY, end=told))[-2]
+    assert (job.runtime, job.version, job.model_asked, job.model_answered) == (
+        *("codex", "0.171.0"),
+        *("gpt-5.5", "gpt-5.5-2026-01-01"),
+    )
 
 
 def test_commands_are_named_with_their_ends_and_never_with_their_output():
@@ -127,6 +145,22 @@ def test_another_model_and_another_version_than_configured_are_events_of_their_o
         ("model", "claude-sonnet-4-5", "another-1", Role.REVIEWER, 2),
         ("version", pinned_versions()[RuntimeName.CLAUDE], "0.0.1", Role.REVIEWER, 2),
     ]
+
+
+def test_a_set_up_that_ran_has_an_end_that_cost_nothing():
+    ran = commands_end(KEY, command("cached.1"), denials=(denied("egress"),))
+    found = moved(
+        EffectKind.SET_UP, SetupFacts(key=KEY, image="sha256:1", end=ran), Outcome.IMAGE_READY, round_=0
+    )
+    assert [event.kind for event in found] == ["request_denied", "job_ended", "transition"]
+    job = found[1]
+    assert (job.effect, job.role, job.cost_microusd, job.calls, job.lower_bound) == (
+        *(EffectKind.SET_UP, Role.SETUP),
+        *(0, 0, False),
+    )
+    assert job.duration_ms > 0
+    found = moved(EffectKind.SET_UP, SetupFacts(key=KEY, image="sha256:1"), Outcome.IMAGE_READY, round_=0)
+    assert [event.kind for event in found] == ["transition"]
 
 
 def test_memory_is_named_whichever_source_saw_it():

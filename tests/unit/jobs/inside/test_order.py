@@ -64,6 +64,22 @@ def test_the_form_of_a_shell_call_is_read_and_what_is_wrong_in_it_is_named() -> 
         parse_order(document)
 
 
+def test_a_relay_is_asked_for_by_its_port() -> None:
+    document = make_order(COMMIT, run="true")
+    assert parse_order(document).relay_port is None
+    assert parse_order({**document, "relay_port": 17321}).relay_port == 17321
+    with pytest.raises(OrderError, match="relay_port is not a number above zero"):
+        parse_order({**document, "relay_port": "80"})
+
+
+def test_a_daemon_is_there_only_where_it_is_asked_for() -> None:
+    document = make_order(COMMIT, run="true")
+    assert parse_order(document).docker is False
+    assert parse_order({**document, "docker": True}).docker is True
+    with pytest.raises(OrderError, match="docker is not true or false"):
+        parse_order({**document, "docker": "yes"})
+
+
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a//b", "a/./b", ".git/x", "a/"])
 def test_a_review_path_stays_in_the_tree(path: str) -> None:
     document = make_order(COMMIT, role="reviewer", run="true")
@@ -84,18 +100,17 @@ def test_what_a_program_needs_is_read_and_may_be_left_out() -> None:
     document = make_order(COMMIT, run="true")
     bare = parse_order(document).agent
     assert bare is not None
-    assert (bare.last_lines, bare.relay_port, bare.files) == ((), None, {})
+    assert (bare.last_lines, bare.files) == ((), {})
     assert (bare.cleared, bare.hidden) == ((), ())
     document["agent"].update(
         last_lines=[{"line": {"type": "result"}}],
-        relay_port=17321,
         files={"a/b": "c"},
         hidden=[".tool"],
         cleared=[".x"],
     )
     full = parse_order(document).agent
     assert full is not None
-    assert (full.last_lines, full.relay_port) == (({"type": "result"},), 17321)
+    assert full.last_lines == ({"type": "result"},)
     assert (full.files, full.cleared, full.hidden) == ({"a/b": "c"}, (".x",), (".tool",))
 
 
@@ -104,7 +119,6 @@ def test_what_a_program_needs_is_read_and_may_be_left_out() -> None:
     [
         ({"last_lines": {}}, "agent: last_lines is not a list"),
         ({"last_lines": [{"line": "x"}]}, "last_lines[0]: line is not an object of texts"),
-        ({"relay_port": "80"}, "agent: relay_port is not a number above zero"),
         ({"files": {"a": 1}}, "files.a is not a variable with a text"),
         ({"hidden": ".tool"}, "agent: hidden is not a list of texts"),
     ],

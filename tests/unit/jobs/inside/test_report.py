@@ -64,6 +64,7 @@ def test_every_end_has_the_hosts_name() -> None:
     ours = {
         *(names.EXITED, names.DEADLINE, names.NO_FIRST_CALL),
         *(names.SIDECAR_MISSING, names.DISK, names.NO_PROGRESS, names.HUNG_AT_END),
+        names.HOST_DISK,
     }
     assert ours == {member.value for member in Ended}
 

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -168,3 +169,11 @@ def test_no_output_makes_it_raise() -> None:
         run = ClaudeRuntime().parse(WORK, transcript, b"\xff")
         assert not run.finished
         assert run.model_dump_json()
+
+
+def test_instructions_below_the_top_are_rules_of_the_users_for_what_lies_there() -> None:
+    nested = {"pkg/CLAUDE.md": "Use tabs.", "a [b],c/d/AGENTS.md": "Use none."}
+    files = ClaudeRuntime().command(replace(WORK, nested=nested)).files
+    assert files["claude/rules/001.md"] == '---\npaths: ["pkg/**"]\n---\nUse tabs.\n'
+    assert files["claude/rules/002.md"].startswith('---\npaths: ["a ?b??c/d/**"]\n---\n')
+    assert set(ClaudeRuntime().command(WORK).files) == {"claude/CLAUDE.md"}

@@ -1,6 +1,7 @@
 import itertools
 import json
 import tomllib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -46,7 +47,6 @@ def settings() -> dict[str, Any]:
 
 def test_it_reaches_the_proxy_by_tcp_and_has_no_key() -> None:
     command = CodexRuntime().command(WORK)
-    assert command.is_relayed
     provider = settings()["model_providers"][settings()["model_provider"]]
     assert provider["base_url"] == "http://127.0.0.1:17321/v1"
     assert (provider["wire_api"], provider["supports_websockets"]) == ("responses", False)
@@ -144,3 +144,13 @@ def test_no_output_makes_it_raise() -> None:
         run = CodexRuntime().parse(WORK, transcript, b"\xff")
         assert not run.finished
         assert run.model_dump_json()
+
+
+def test_instructions_below_the_top_are_the_users_with_the_place_that_they_are_for() -> None:
+    nested = {"pkg/AGENTS.md": "Use tabs.", "lib/CLAUDE.md": "Use none."}
+    files = CodexRuntime().command(replace(WORK, nested=nested)).files
+    assert files["codex/AGENTS.md"] == (
+        "# For what lies below pkg/, from pkg/AGENTS.md\n\nUse tabs.\n\n"
+        "# For what lies below lib/, from lib/CLAUDE.md\n\nUse none.\n"
+    )
+    assert CodexRuntime().command(WORK).files == {"codex/AGENTS.md": ""}

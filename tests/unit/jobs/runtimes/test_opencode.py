@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -35,11 +36,18 @@ def config(work: AgentWork = WORK) -> dict[str, Any]:
 
 def test_it_reaches_the_proxy_by_tcp_and_has_no_key() -> None:
     command = OpencodeRuntime().command(WORK)
-    assert command.is_relayed
     options = config()["provider"]["anthropic"]["options"]
     assert options == {"baseURL": "http://127.0.0.1:17321/v1", "apiKey": "held-by-the-proxy"}
-    assert OpencodeRuntime().provider is ProviderName.ANTHROPIC
     assert command.stdin == "prompt"
+
+
+def test_it_speaks_the_protocol_of_whomever_the_model_is() -> None:
+    work = replace(WORK, model="gpt-5.5", provider=ProviderName.OPENAI)
+    found = config(work)
+    assert found["model"] == found["small_model"] == "openai/gpt-5.5"
+    assert found["enabled_providers"] == list(found["provider"]) == ["openai"]
+    assert found["provider"]["openai"]["models"]["gpt-5.5"]["limit"]["context"] == 90_000
+    assert OpencodeRuntime().provider is None
 
 
 def test_every_model_that_it_may_call_is_the_one_priced() -> None:
@@ -50,7 +58,8 @@ def test_every_model_that_it_may_call_is_the_one_priced() -> None:
 
 def test_it_knows_where_its_context_ends() -> None:
     models = config()["provider"]["anthropic"]["models"]
-    assert models == {"claude-sonnet-4-5": {"limit": {"context": 90_000, "output": 8192}}}
+    limits = {"context": 90_000, "input": 90_000, "output": 8192}
+    assert models == {"claude-sonnet-4-5": {"limit": limits}}
     small = AgentWork(RuntimeName.OPENCODE, "m", b"", context_limit_tokens=16_000)
     assert config(small)["provider"]["anthropic"]["models"]["m"]["limit"]["output"] == 4000
 
@@ -97,6 +106,8 @@ def test_a_tool_that_failed_is_no_error_of_the_run() -> None:
 
 def test_an_end_after_a_summary_is_not_the_end() -> None:
     assert not OpencodeRuntime().parse(WORK, lines(BEGUN, DONE, BEGUN), b"").finished
+    asked_to_go_on = {"type": "text", "part": {"type": "text", "synthetic": True, "text": "Continue"}}
+    assert not OpencodeRuntime().parse(WORK, lines(BEGUN, DONE, asked_to_go_on), b"").finished
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import pytest
 
 from instrument.schema.job import BigPath
 from instrument.schema.state import Spend
-from instrument.schema.vocabulary import Outcome
+from instrument.schema.vocabulary import Ended, Outcome
 from loop.machine.details import stop_details
 from loop.machine.facts import (
     BaseFacts,
@@ -72,6 +72,11 @@ def test_what_is_particular_to_a_stop(facts, shown):
     assert lines(facts) == shown
 
 
+def test_a_full_disk_of_the_engine_is_named_as_such():
+    shown = lines(job(coder_end("k", report={"ended": Ended.HOST_DISK})))
+    assert shown[0] == "the disk of the Docker Engine was full: free some of it, then run again"
+
+
 def test_money_and_time_are_said_before_the_evidence():
     state = {"terms": terms(budget_microusd=2_000_000, budget_ms=240_000), "spend": Spend(microusd=1_500_000)}
     assert lines(None, Outcome.SPEND_EXHAUSTED, **state) == ("budget $2.0000, spent $1.5000 before this",)
@@ -104,6 +109,11 @@ def test_a_failed_command_is_named_with_its_end(changes, how):
         ({"agent": agent_run().model_copy(update={"error": "I gave up"})}, "the agent said: I gave up"),
         ({"result_error": "result.json is no JSON"}, "result.json is no JSON"),
         ({"report": {"tree": tree(nested_repos=("v/x",))}}, "nested repository: v/x"),
+        ({"report": {"tree": tree(unreadable=("v/x",))}}, "cannot be captured: v/x"),
+        (
+            {"report": {"tree": tree(unencodable=("v/x",))}},
+            "not in the encoding that .gitattributes names: v/x",
+        ),
         (
             {"report": {"tree": tree(oversized=True, total_files=3, total_bytes=4)}},
             "3 files, 4 bytes; the biggest:",

@@ -40,12 +40,12 @@ class Search(NamedTuple):
 
 
 SEARCHES = {
-    "repairs": Search(terms(caps=REPAIRS), states=6522),
-    "losses": Search(terms(caps=LOSSES), states=1015),
+    "repairs": Search(terms(caps=REPAIRS), states=6563),
+    "losses": Search(terms(caps=LOSSES), states=1019),
     "budgets": Search(
-        terms(caps=LOSSES, budget_ms=BUDGET, budget_microusd=BUDGET), states=1782, is_dear=True
+        terms(caps=LOSSES, budget_ms=BUDGET, budget_microusd=BUDGET), states=1786, is_dear=True
     ),
-    "turning green": Search(terms(caps=LOSSES, turns_green=("unit",)), states=780),
+    "turning green": Search(terms(caps=LOSSES, turns_green=("unit",)), states=784),
 }
 
 

@@ -32,6 +32,7 @@ from support.lives import new_state, terms
 
 IN_ORDER = [
     (Outcome.JOB_INTERRUPTED, {"container": {"lost": True}}),
+    (Outcome.ENGINE_FAILED, {"report": {"ended": Ended.HOST_DISK}}),
     (Outcome.MEMORY_EXHAUSTED, {"container": {"oom_killed": True}}),
     (Outcome.DEADLINE_PASSED, {"container": {"backstop": True}}),
     (Outcome.SETUP_FAILED, {"report": {"setup_failed": "pip"}}),
@@ -46,6 +47,8 @@ IN_ORDER = [
     (Outcome.AGENT_CRASHED, {"calls": ()}),
     (Outcome.CODER_BLOCKED, {"result": AgentResult(outcome="blocked")}),
     (Outcome.REPOSITORY_NESTED, {"report": {"tree": tree(nested_repos=("x",))}}),
+    (Outcome.TREE_UNCAPTURABLE, {"report": {"tree": tree(unreadable=("x",))}}),
+    (Outcome.TREE_UNCAPTURABLE, {"report": {"tree": tree(unencodable=("x",))}}),
 ]
 """What a coder's job can come to, in the order in which it is looked for."""
 
@@ -206,6 +209,7 @@ def test_what_is_gone_forestalls_the_jobs_that_need_it(stage, no_time, no_money)
     "changes",
     [
         {"report": {"ended": Ended.DISK}},
+        {"report": {"ended": Ended.HOST_DISK}},
         {"report": {"error": "no space"}},
         {"report": {"oom_kills": 1}},
         {"report": {"pids_refused": 1}},

@@ -1,5 +1,5 @@
 from instrument.schema.state import AgentChoice, Attempt, TaskState
-from instrument.schema.vocabulary import EffectKind, Role, RuntimeName
+from instrument.schema.vocabulary import EffectKind, ProviderName, Role, RuntimeName
 from jobs.order import Command
 from loop.machine.effects import Baseline, Check, Gate, Implement, Review
 from loop.shell.context import Context
@@ -46,6 +46,18 @@ def test_an_agents_order_says_who_works_on_what_with_which_money(context: Contex
     assert review.agent.review_path == ".agents/reviews/007-round2.md"
     assert review.proxy is not None
     assert review.proxy.budget_microusd == UNLIMITED_MICROUSD
+
+
+def test_a_program_that_speaks_several_protocols_goes_by_its_model(context: Context, base: str):
+    state = begun(context, base)
+    papers = papers_of(context, state, base)
+    models = {"gpt-5.5": ProviderName.OPENAI, "claude-sonnet-4-5": ProviderName.ANTHROPIC}
+    for model, provider in models.items():
+        choice = AgentChoice(runtime=RuntimeName.OPENCODE, model=model)
+        order = agent_order(context, state, working(Implement, base, agent=choice), papers, b"")
+        assert order.agent is not None
+        assert order.proxy is not None
+        assert (order.agent.provider, order.proxy.protocol) == (provider, provider)
 
 
 def test_a_shell_line_works_without_a_way_out(context: Context, desk: Desk):

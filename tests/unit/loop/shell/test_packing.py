@@ -8,7 +8,7 @@ import pytest
 from loop.shell import packing
 from loop.shell.context import Context
 from loop.shell.packing import hold_if_large, pack_for
-from support.repos import Desk
+from support.repos import TOML, Desk
 
 BIG = os.urandom(256 * 1024)
 
@@ -57,3 +57,12 @@ def test_a_whole_task_on_a_large_repository_sends_it_once(desk: Desk):
     orders = [json.loads(path.read_text()) for path in desk.task_folder.glob("jobs/*/in/order.json")]
     assert len(orders) == 5
     assert {order["alternates"] for order in orders} == {"/objects"}
+
+
+def test_who_has_a_daemon_of_its_own_sees_nothing_that_is_kept_for_others(desk: Desk):
+    toml = TOML.replace("[job]", '[job]\ndocker = true\ncontainer_runtime = "sysbox-runc"')
+    desk.commit({"big": BIG, "factory.toml": toml})
+    desk.run(auto_merge=True)
+    assert desk.state.merged is not None
+    orders = [json.loads(path.read_text()) for path in desk.task_folder.glob("jobs/*/in/order.json")]
+    assert [(order["alternates"], order["docker"]) for order in orders] == [(None, True)] * 5

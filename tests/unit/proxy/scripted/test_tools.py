@@ -107,3 +107,11 @@ def test_file_tools_are_used_where_they_need_no_reading_first() -> None:
     call = call_of(Turn(write=WriteFile(path="a", content="c")), BASH, picky, context=context)
     assert call is not None
     assert call.name == "Bash"
+
+
+def test_a_file_is_read_through_the_agents_own_tool_or_its_shell() -> None:
+    read = {"name": "Read", "input_schema": {"properties": {"file_path": {"type": "string"}}}}
+    place = to_json("Primary working directory: /repo\n")
+    turn = Turn(read="a b.txt")
+    assert call_of(turn, BASH, read, context=place) == ToolCall("Read", {"file_path": "/repo/a b.txt"})
+    assert call_of(turn, BASH, context=place) == ToolCall("Bash", {"command": "cat 'a b.txt'"})
