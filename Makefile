@@ -4,7 +4,7 @@ PYTHON := .venv/bin/python
 
 include docker.mk
 
-.PHONY: help run report venv check lint docs test test-fast test-crash test-long mutate
+.PHONY: help run report venv check lint docs test test-fast test-crash test-long mutate bench-proxy
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 18
@@ -44,3 +44,6 @@ test-long: setup ## everything slow, Docker tests included: the kill matrix, 200
 
 mutate: venv ## break each rule of the machine in turn: a story must fail every time
 	@$(PYTHON) -m tests.tools.mutate
+
+bench-proxy: venv ## what the proxy adds, against nginx and LiteLLM; renews docs/benchmarks.md
+	@$(PYTHON) -m tests.bench.proxy_bench --write

@@ -14,6 +14,7 @@ from instrument.schema.usage import Usage
 from instrument.schema.vocabulary import (
     DoneReason,
     EffectKind,
+    NoticeKind,
     Purpose,
     Role,
     RuntimeName,
@@ -88,6 +89,8 @@ class Row(Frozen):
     flaky: tuple[str, ...]
     """Checks that failed and then passed on the same tree, each once; where a state is unreadable,
     its own are not among them."""
+    notices: dict[NoticeKind, NonNegativeInt]
+    """In how many jobs each was raised; none of a kind that was in no job."""
     interventions: NonNegativeInt | None
     """What persons did for it: rulings, grants, allowances, edits of the task file."""
     grants: Grants

@@ -14,6 +14,7 @@ from instrument.schema.ledger import (
     LedgerRow,
     LedgerSummary,
     ModelCall,
+    Notice,
 )
 from instrument.schema.usage import Usage
 
@@ -27,6 +28,7 @@ def read_ledger(data: bytes) -> LedgerSummary:
     starts: dict[int, CallStarted] = {}
     ends: dict[int, CallEnded] = {}
     denied: list[Denied] = []
+    notices: list[Notice] = []
     bad_lines = 0
     for line in data.split(b"\n"):
         if not line:
@@ -38,12 +40,14 @@ def read_ledger(data: bytes) -> LedgerSummary:
                 ends[row.n] = row
             case Denied() as row:
                 denied.append(row)
+            case Notice() as row:
+                notices.append(row)
             case LedgerOpened():
                 pass
             case _:
                 bad_lines += 1
     calls = tuple(_join(start, ends.get(n)) for n, start in starts.items())
-    return LedgerSummary(calls=calls, denied=tuple(denied), bad_lines=bad_lines)
+    return LedgerSummary(calls=calls, denied=tuple(denied), notices=tuple(notices), bad_lines=bad_lines)
 
 
 def _read_row(line: bytes) -> LedgerRow | None:
@@ -72,4 +76,5 @@ def _join(start: CallStarted, end: CallEnded | None) -> ModelCall:
         user_agent=start.user_agent,
         started_utc=start.at_utc,
         duration_ms=end.duration_ms if end else 0,
+        host=start.host,
     )

@@ -25,6 +25,7 @@ from instrument.schema.events import (
     Granted,
     JobEnded,
     ModelCallEnded,
+    NoticeRaised,
     RecordSetAside,
     RequestDenied,
     ReviewEnded,
@@ -36,7 +37,7 @@ from instrument.schema.events import (
     Transition,
 )
 from instrument.schema.usage import Usage
-from instrument.schema.vocabulary import Purpose, Role, StopReason
+from instrument.schema.vocabulary import NoticeKind, Purpose, Role, StopReason
 
 _DAMAGED = "events.damaged-*.jsonl"
 """What the writer calls a file that it set aside for a bad line in its middle."""
@@ -73,6 +74,8 @@ class Record:
     """By key, in order of first appearance."""
     stops: dict[int, StopReason] = field(default_factory=dict)
     """By the state's sequence number, so that a transition written twice counts once."""
+    notices: dict[tuple[str, NoticeKind], None] = field(default_factory=dict)
+    """Job's key and kind, in order of first appearance."""
     missing: list[str] = field(default_factory=list)
     """Clauses that say what the files lack; empty: they are whole."""
     seen: set[tuple[str, int]] = field(default_factory=set)
@@ -151,6 +154,8 @@ def _add(record: Record, event: AnyEvent) -> None:
             job.end = event
         case AgentDiffered():
             _add_difference(record, event)
+        case NoticeRaised():
+            record.notices[event.key, event.what] = None
         case Transition():
             if event.stop is not None:
                 record.stops[event.state_seq] = event.stop

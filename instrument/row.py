@@ -4,6 +4,7 @@ Reads the task's folders; writes nothing. The state's total decides what a task
 cost; the record gives tokens by bucket, jobs and stops.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,6 +64,7 @@ def build_row(task: FoundTask) -> Row:
         gates=sum(s.counters.effects.get(EffectKind.GATE, 0) for s in states) if has_all else None,
         stops=tuple(reason for run in runs for reason in _stops(run)),
         flaky=tuple(dict.fromkeys(name for s in states for name in s.flaky)),
+        notices=dict(Counter(what for run in runs for _, what in run.record.notices)),
         interventions=sum(s.counters.interventions for s in states) if has_all else None,
         grants=state.grants if state else Grants(),
         open_findings=_open_findings(state) if state else (),

@@ -4,12 +4,13 @@ Pure: no I/O.
 """
 
 import textwrap
+from collections.abc import Mapping
 
 from instrument.figures import Agent, JobLine, OpenFinding, Report, Row
 from instrument.money import show_usd
 from instrument.schema.state import Grants
 from instrument.schema.usage import Usage
-from instrument.schema.vocabulary import EffectKind, Role, StopReason
+from instrument.schema.vocabulary import EffectKind, NoticeKind, Role, StopReason
 
 WIDTH = 80
 _UNKNOWN = "?"
@@ -122,6 +123,8 @@ def _details(row: Row) -> list[str]:
         lines += _wrap(_stops(row.stops), "stops")
     if row.flaky:
         lines += _wrap(_plain(", ".join(row.flaky)), "flaky")
+    if row.notices:
+        lines += _wrap(_notices(row.notices), "noticed")
     if row.interventions:
         lines += _wrap(_interventions(row.interventions, row.grants), "persons")
     for finding in row.open_findings:
@@ -150,6 +153,10 @@ def _stops(stops: tuple[StopReason, ...]) -> str:
     return ", ".join(stops)
 
 
+def _notices(notices: Mapping[NoticeKind, int]) -> str:
+    return ", ".join(f"{what} in {'1 job' if n == 1 else f'{n} jobs'}" for what, n in notices.items())
+
+
 def _interventions(count: int, grants: Grants) -> str:
     times = "1 intervention" if count == 1 else f"{count} interventions"
     caps = [f"{name} {value}" for name, value in grants if value is not None and name not in _BUDGETS]
@@ -176,6 +183,7 @@ def _usage(usage: Usage, *, is_complete: bool) -> str:
         f"input {usage.input_tokens:,}, cache read {usage.cache_read_tokens:,}, "
         f"write 5m {usage.cache_write_5m_tokens:,}, write 1h {usage.cache_write_1h_tokens:,}, "
         f"output {usage.output_tokens:,}"
+        + (f", web searches {usage.web_searches:,}" if usage.web_searches else "")
     )
     return text if is_complete else f"{_MARK}{text}"
 

@@ -4,6 +4,7 @@ Reads and writes below the order's folder; the archives come from the caller.
 """
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
@@ -13,7 +14,7 @@ from instrument.ledger import read_ledger
 from instrument.schema.job import AgentNames, AgentResult, AgentRun, ContainerEnd, JobEnd, JobReport
 from instrument.schema.ledger import LedgerSummary
 from jobs.engine.states import ContainerState
-from jobs.handover import was_started, write_private
+from jobs.handover import mask_values, was_started, write_private
 from jobs.order import MIB, JobOrder
 from jobs.runtimes.table import RUNTIMES
 from jobs.unpack import Unpacked, unpack
@@ -30,6 +31,8 @@ OUT_CAPS = {
     "transcript.jsonl": 65 * MIB,
     "agent-stderr.txt": MIB,
 }
+KEY_CHARACTERS = 12
+"""Shorter ones are a local server's placeholders, such as `none`: no JSON would survive their masking."""
 COMMAND_OUTPUT = re.compile(r"commands/[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
 COMMAND_CAP_BYTES = MIB
 
@@ -112,6 +115,8 @@ def collect(
     folder = order.folder
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     kept = unpack(out, folder / "out", lambda name: out_cap(order, name)) if out is not None else None
+    if kept is not None and order.proxy is not None:
+        _mask(folder / "out", kept.names, order.proxy.secrets)
     report, report_error = _read_report(order, kept)
     result, result_error = _read_result(folder / "out" / "agent-result.json") if report else (None, None)
     summary = _read_ledger(order, ledger)
@@ -130,6 +135,19 @@ def collect(
         result_error=result_error,
         agent=agent,
     )
+
+
+def _mask(out: Path, names: Iterable[str], keys: tuple[str, ...]) -> None:
+    """Keep no key, though a provider's error may have told it to the agent.
+
+    The diff stays as it is: it is proven byte for byte, and looked through for secrets before it is used.
+    """
+    keys = tuple(key for key in keys if len(key) >= KEY_CHARACTERS)
+    for name in names if keys else ():
+        text = (out / name).read_bytes() if name != "diff.patch" else b""
+        masked = mask_values(text, keys)
+        if masked != text:
+            write_private(out / name, masked)
 
 
 def _read_report(order: JobOrder, kept: Unpacked | None) -> tuple[JobReport | None, str | None]:

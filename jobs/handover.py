@@ -3,11 +3,12 @@
 Reads the pack and the supervisor's files; writes below the order's folder and into a temporary file.
 """
 
+import dataclasses
 import io
 import json
 import tarfile
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -52,9 +53,7 @@ def order_document(order: JobOrder, agent: AgentCommand | None) -> dict[str, obj
         "same_command": limits.same_command,
         "gate_commands": list(order.agent.gate_commands) if order.agent else [],
         "env": {**_egress_env(order), **order.env},
-        "secrets": sorted(
-            {v for v in order.env.values() if len(v) >= MASKED_CHARACTERS}, key=len, reverse=True
-        ),
+        "secrets": _masked(order.env.values()),
         "always": _commands(order.always),
         "commands": _commands(order.commands),
         "agent": None if agent is None else _agent(order, agent),
@@ -63,6 +62,11 @@ def order_document(order: JobOrder, agent: AgentCommand | None) -> dict[str, obj
         "docker": limits.has_docker,
         "first_call_marker": MARKER if has_proxy and _uses_model(order) else None,
     }
+
+
+def _masked(values: Iterable[str]) -> list[str]:
+    """Those that are masked, each once, the longest first: one may be a part of another."""
+    return sorted({value for value in values if len(value) >= MASKED_CHARACTERS}, key=len, reverse=True)
 
 
 def _has_egress(order: JobOrder) -> bool:
@@ -150,13 +154,18 @@ def was_started(order: JobOrder) -> bool:
 
 def keep_log(order: JobOrder, name: str, text: bytes) -> None:
     """Keep what a container of ours wrote, the secrets masked; an empty text is not kept."""
-    values = [value for value in order.env.values() if len(value) >= MASKED_CHARACTERS]
-    if order.proxy is not None and order.proxy.secret:
-        values.append(order.proxy.secret)
-    for value in sorted(values, key=len, reverse=True):
-        text = text.replace(value.encode(), b"***")
+    keys = order.proxy.secrets if order.proxy is not None else ()
+    text = mask_values(text, (*keys, *_masked(order.env.values())))
     if text:
         write_private(order.folder / name, text)
+
+
+def mask_values(text: bytes, values: Iterable[str]) -> bytes:
+    """A text without these values, written as they are or as JSON has them."""
+    forms = {form for value in values for form in (value, json.dumps(value)[1:-1])}
+    for form in sorted(forms, key=len, reverse=True):
+        text = text.replace(form.encode(errors="surrogateescape"), b"***")
+    return text
 
 
 def write_private(path: Path, data: bytes) -> None:
@@ -205,7 +214,7 @@ def _add_folder(tar: tarfile.TarFile, name: str) -> None:
 
 
 def sidecar_line(order: JobOrder) -> bytes:
-    """What the sidecar is told by standard input, one line: the only place where the key travels."""
+    """What the sidecar is told by standard input, one line: the only place where a key travels."""
     proxy = order.proxy
     if proxy is None:
         return b""
@@ -217,11 +226,14 @@ def sidecar_line(order: JobOrder) -> bytes:
         "secret": proxy.secret,
         "auth": proxy.auth,
         "protocol": proxy.protocol,
+        "fallbacks": [dataclasses.asdict(fallback) for fallback in proxy.fallbacks],
+        "masked": [value for value in _masked(order.env.values()) if value.isprintable()],
         "budget_microusd": proxy.budget_microusd,
         "deadline_s": order.limits.deadline_s,
         "story": None if proxy.story is None else proxy.story.decode("utf-8"),
         "story_role": proxy.story_role,
         "story_round": proxy.story_round,
         "egress": list(proxy.egress),
+        "prices": {model: price.model_dump(mode="json") for model, price in proxy.prices.items()},
     }
     return json.dumps(document).encode() + b"\n"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from instrument.schema.prices import OwnPrice
 from instrument.schema.vocabulary import ProviderName, Purpose, Role, RuntimeName
 
 MIB = 1024 * 1024
@@ -75,8 +76,17 @@ class AgentWork:
 
 
 @dataclass(frozen=True, slots=True)
+class FallbackOrder:
+    """A provider that is asked where the one before it cannot answer; see `ProxyOrder` for its fields."""
+
+    base_url: str
+    secret: str = field(repr=False)
+    auth: str
+
+
+@dataclass(frozen=True, slots=True)
 class ProxyOrder:
-    """What the sidecar is told by standard input; `secret` lives in its memory only."""
+    """What the sidecar is told by standard input; every `secret` lives in its memory only."""
 
     base_url: str
     """The upstream, such as `https://api.anthropic.com`; unused where a story answers."""
@@ -85,14 +95,24 @@ class ProxyOrder:
     """`api_key` (x-api-key) or `bearer` (Authorization)."""
     protocol: str = "anthropic"
     """`anthropic` or `openai`: what the agent and the upstream speak."""
+    fallbacks: tuple[FallbackOrder, ...] = ()
+    """Of the same protocol, in the order in which they are asked."""
     budget_microusd: int = 0
     """What is left for this job."""
     story: bytes | None = None
     """A scripted provider's story (YAML): it then answers in the sidecar instead of `base_url`."""
     story_role: str = ""
     story_round: int = 0
+    prices: Mapping[str, OwnPrice] = field(default_factory=dict)
+    """The person's, by model id; they go before the price data."""
     egress: tuple[str, ...] = ()
     """Hosts that the job may reach by a tunnel: `host`, `host:port` or `*.domain`."""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Every key; may be empty."""
+        secrets = (self.secret, *(fallback.secret for fallback in self.fallbacks))
+        return tuple(secret for secret in secrets if secret)
 
 
 def egress_only(hosts: tuple[str, ...]) -> ProxyOrder:

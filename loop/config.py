@@ -18,6 +18,7 @@ from loop import config_tables as tables
 from loop.config_faults import problem_of
 from loop.config_words import bytes_of
 from loop.problems import Problem, Problems, show, suggest
+from loop.provider_tables import ProviderTable
 from loop.toml_lines import TomlLines, locate
 
 FILE_NAME = "factory.toml"
@@ -63,7 +64,7 @@ class Config:
     """None: no allowlist."""
     merge: tables.MergeTable
     prompts: tables.PromptsTable
-    provider: tables.ProviderTable
+    provider: ProviderTable
     lines: TomlLines = field(repr=False, compare=False)
 
 

@@ -3,13 +3,15 @@
 Pure: no I/O.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pydantic_core import ErrorDetails
 
 from instrument.schema.base import Frozen
+from instrument.schema.prices import OwnCliff, OwnPrice
 from loop import config_tables as tables
 from loop.problems import Problem, show, suggest
+from loop.provider_tables import AnthropicWay, OpenaiWay
 from loop.toml_lines import TomlLines
 
 _KINDS = {
@@ -31,6 +33,8 @@ _BOUNDS = {
     "string_too_long": ("must be shorter; characters allowed:", "max_length"),
 }
 _GATHERED = ("checks", "commands")
+_PRICES = "prices"
+"""A table of `[provider.NAME]` that holds a table a model."""
 _SUBTABLES = ("agent.command", "provider.anthropic", "provider.openai")
 
 
@@ -40,7 +44,7 @@ def problem_of(error: ErrorDetails, path: str, lines: TomlLines) -> Problem:
     keys = tuple(part for part in written if isinstance(part, str))
     kind, context = error["type"], error.get("ctx", {})
     if kind == "extra_forbidden":
-        return Problem(path, lines.of(*keys), _unknown(keys))
+        return Problem(path, lines.of(*written), _unknown(keys))
     if kind == "value_error":
         sentence = str(context["error"])
     elif kind in _BOUNDS:
@@ -50,7 +54,7 @@ def problem_of(error: ErrorDetails, path: str, lines: TomlLines) -> Problem:
         sentence = f"must be one of {str(context['expected']).replace(chr(39), '')}"
     else:
         sentence = _KINDS.get(kind, f"cannot be used: {error['msg']}")
-    return Problem(path, lines.of(*keys), f"{_name(written)} {sentence}")
+    return Problem(path, lines.of(*written), f"{_name(written)} {sentence}")
 
 
 def _as_written(loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
@@ -67,6 +71,10 @@ def _name(written: tuple[int | str, ...]) -> str:
     depth = 2 if keys[:1] == ["checks"] and len(keys) > 2 else 1  # noqa: PLR2004 - [checks.NAME] key
     if ".".join(keys[:2]) in _SUBTABLES and len(keys) > 2:  # noqa: PLR2004 - [agent.command] key
         depth = 2
+    if _is_of_prices(keys):
+        depth = 4
+    elif _is_of_fallback(keys):
+        depth = 3
     table, rest = keys[:depth], keys[depth:]
     return f"[{'.'.join(table)}]{' ' if rest else ''}{'.'.join(rest)}{''.join(items)}"
 
@@ -81,6 +89,11 @@ def _known(table: tuple[str, ...]) -> Mapping[str, object]:
     """Return the keys that a table may have."""
     if table[:1] == ("checks",):
         return tables.CheckTable.model_fields
+    if _is_of_prices(table):
+        return (OwnCliff if table[-1] == "above" else OwnPrice).model_fields
+    if _is_of_fallback((*table, "")):
+        ways: dict[str, type[Frozen]] = {"anthropic": AnthropicWay, "openai": OpenaiWay}
+        return ways[table[1]].model_fields
     model: type[Frozen] = tables.FactoryToml
     for key in table:
         inner = model.model_fields[key].annotation
@@ -88,3 +101,13 @@ def _known(table: tuple[str, ...]) -> Mapping[str, object]:
         assert issubclass(inner, Frozen)
         model = inner
     return model.model_fields
+
+
+def _is_of_prices(keys: Sequence[str]) -> bool:
+    """Whether this lies in `[provider.NAME.prices]`."""
+    return list(keys[:1]) == ["provider"] and list(keys[2:3]) == [_PRICES]
+
+
+def _is_of_fallback(keys: Sequence[str]) -> bool:
+    """Whether this lies in one of `[[provider.NAME.fallback]]`."""
+    return list(keys[:1]) == ["provider"] and list(keys[2:3]) == ["fallback"] and len(keys) > 3  # noqa: PLR2004 - a key in it

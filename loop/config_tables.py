@@ -3,13 +3,13 @@
 Pure: no I/O.
 """
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
 from instrument.schema.base import Frozen
 from instrument.schema.state import Caps
-from instrument.schema.vocabulary import ProviderName, RuntimeName
+from instrument.schema.vocabulary import RuntimeName
 from loop.config_words import (
     Author,
     Branch,
@@ -26,14 +26,11 @@ from loop.config_words import (
     RemoteName,
     RepoPath,
     Size,
-    Url,
     Value,
     Variable,
 )
+from loop.provider_tables import ProviderTable
 
-KEY_VARIABLES = {"api_key": "ANTHROPIC_API_KEY", "bearer": "ANTHROPIC_AUTH_TOKEN"}
-"""Anthropic's, by how the key is shown."""
-OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
 DAEMON_RUNTIMES = "sysbox"
 """How the names of the container runtimes begin that can run a Docker daemon without rights on the host."""
 
@@ -192,53 +189,6 @@ class PromptsTable(Frozen):
 
     coder: RepoPath | None = None
     reviewer: RepoPath | None = None
-
-
-class AnthropicTable(Frozen):
-    """`[provider.anthropic]`: where calls of the Messages API go."""
-
-    base_url: Url = "https://api.anthropic.com"
-    auth: Literal["api_key", "bearer"] = "api_key"
-    key_env: Variable | None = None
-
-    @property
-    def key_variable(self) -> str:
-        """The host's variable that holds the key."""
-        return self.key_env or KEY_VARIABLES[self.auth]
-
-
-class OpenaiTable(Frozen):
-    """`[provider.openai]`: where calls of the Responses and Chat Completions APIs go."""
-
-    base_url: Url = "https://api.openai.com"
-    key_env: Variable | None = None
-
-    @property
-    def auth(self) -> str:
-        """It knows no other way."""
-        return "bearer"
-
-    @property
-    def key_variable(self) -> str:
-        """The host's variable that holds the key."""
-        return self.key_env or OPENAI_KEY_VARIABLE
-
-
-class ProviderTable(Frozen):
-    """`[provider]`: who answers model calls; which one follows from the runtime and the model."""
-
-    anthropic: AnthropicTable = AnthropicTable()
-    openai: OpenaiTable = OpenaiTable()
-
-    def of(self, name: ProviderName) -> AnthropicTable | OpenaiTable:
-        """One provider's table."""
-        return self.openai if name is ProviderName.OPENAI else self.anthropic
-
-    @property
-    def key_variables(self) -> frozenset[str]:
-        """The host's variables that may hold a key."""
-        configured = (self.of(name).key_variable for name in ProviderName)
-        return frozenset((*configured, *KEY_VARIABLES.values(), OPENAI_KEY_VARIABLE))
 
 
 class FactoryToml(Frozen):

@@ -69,7 +69,7 @@ def _url_fault(value: str) -> str | None:
 
 
 def _egress_fault(value: str) -> str | None:
-    return None if parse_rule(value) else "must be a host, host:port or *.domain"
+    return None if parse_rule(value) else "must be a host, host:port or *.domain, also with =address"
 
 
 def _author_fault(value: str) -> str | None:

@@ -25,6 +25,7 @@ from instrument.schema.events import (
     Event,
     JobEnded,
     ModelCallEnded,
+    NoticeRaised,
     RecordSetAside,
     RequestDenied,
     ReviewEnded,
@@ -132,6 +133,8 @@ def _identity(event: AnyEvent) -> str | None:
             return f"{event.kind}:{event.key}:{event.call}"
         case CheckEnded() | CheckFlaky():
             return f"{event.kind}:{event.key}:{event.name}"
+        case NoticeRaised():
+            return f"{event.kind}:{event.key}:{event.what}"
         case AgentDiffered():
             return f"{event.kind}:{event.key}:{event.what}:{event.found}"
         case RequestDenied():

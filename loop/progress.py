@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import TextIO
 
 from instrument.money import show_usd
-from instrument.schema.ledger import LedgerSummary
+from instrument.schema.ledger import LedgerSummary, Notice
 from instrument.schema.state import TaskState
-from instrument.schema.vocabulary import EffectKind, Outcome
+from instrument.schema.vocabulary import EffectKind, NoticeKind, Outcome
 from loop.machine.effects import FOLDER_LABELS, Effect
 from loop.machine.facts import Facts, JobFacts, ReviewFacts
 
@@ -26,17 +26,20 @@ class Progress:
         self._began = clock()
         self._spoke = clock()
         self._label = ""
+        self._told: set[NoticeKind] = set()
 
     def began(self, state: TaskState, effect: Effect, *, resumed: bool) -> None:
         """Say what is about to be done; git effects are too quick for a line of their own."""
         self._began = self._spoke = self._clock()
         self._label = _label(effect)
+        self._told.clear()
         if effect.kind.is_job or resumed:
             how = " (found under way: going on with it)" if resumed else ""
             self._say(f"{state.stage:<10} {self._label} …{how}")
 
     def beats(self, elapsed_s: float, ledger: LedgerSummary) -> None:
-        """A job goes on; a line every fifteen seconds."""
+        """A job goes on; a line every fifteen seconds, and one for each new notice at once."""
+        self._tell(ledger)
         if self._clock() - self._spoke < HEARTBEAT_S:
             return
         self._spoke = self._clock()
@@ -45,12 +48,22 @@ class Progress:
     def ended(self, before: TaskState, outcome: Outcome, after: TaskState, facts: Facts | None) -> None:
         """Say what came of it."""
         elapsed_s = self._clock() - self._began
-        bill = _bill(facts.end.ledger) if isinstance(facts, JobFacts | ReviewFacts) else ""
+        bill = ""
+        if isinstance(facts, JobFacts | ReviewFacts):
+            self._tell(facts.end.ledger)
+            bill = _bill(facts.end.ledger)
         total = show_usd(after.spend.microusd, lower_bound=after.spend.lower_bound)
         where = f"stopped: {after.stop.reason}" if after.stop else f"{after.stage}"
         arrow = "" if after.stage is before.stage else f" → {where}"
         spent = f", {total} in all" if bill else ""
         self._say(f"{before.stage:<10} {outcome}{arrow}  ({elapsed_s:.1f} s{bill}{spent})")
+
+    def _tell(self, ledger: LedgerSummary) -> None:
+        """Say what the proxy noticed, once a job."""
+        for notice in ledger.notices:
+            if notice.what not in self._told:
+                self._told.add(notice.what)
+                self._say(f"{'':<10} {self._label}: {_notice(notice)}")
 
     def note(self, text: str) -> None:
         """Say one sentence."""
@@ -65,6 +78,18 @@ def _label(effect: Effect) -> str:
     round_ = getattr(effect, "round", None)
     name = FOLDER_LABELS.get(EffectKind(effect.kind), effect.kind.slug)
     return name if round_ is None else f"{name} {round_}"
+
+
+def _notice(notice: Notice) -> str:
+    match notice.what:
+        case NoticeKind.BUDGET_80 | NoticeKind.BUDGET_95:
+            spent, budget = show_usd(notice.spent_microusd), show_usd(notice.budget_microusd)
+            return f"{spent} of the job's {budget} are spent"
+        case NoticeKind.AUTH_REFUSED:
+            return f"the provider refused the key {notice.calls} times in a row"
+        case NoticeKind.CACHE_MISSED:
+            tokens = f"{notice.input_tokens} input tokens"
+            return f"{notice.calls} calls in a row read nothing from the provider's cache: {tokens}"
 
 
 def _bill(ledger: LedgerSummary) -> str:

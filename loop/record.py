@@ -14,12 +14,13 @@ from instrument.schema.events import (
     Event,
     JobEnded,
     ModelCallEnded,
+    NoticeRaised,
     RequestDenied,
     ReviewEnded,
     Transition,
 )
 from instrument.schema.job import JobEnd
-from instrument.schema.ledger import Denied
+from instrument.schema.ledger import Denied, Notice
 from instrument.schema.state import TaskState
 from instrument.schema.vocabulary import EffectKind, Outcome, Role, Severity
 from loop.differences import differences_of
@@ -88,16 +89,17 @@ def cancelled_entries(facts: CancelledFacts, kind: EffectKind, round_: int) -> l
 
 
 def job_entries(end: JobEnd, kind: EffectKind, round_: int) -> list[Entry]:
-    """A job's end, its model calls, its denials, its checks, where its agent differed."""
+    """A job's end, its model calls, denials, notices and checks, where its agent differed."""
     role = ROLES[kind]
     entries: list[Entry] = [(ModelCallEnded, fields) for fields in _calls(end, role, round_)]
     entries += _denials(end.key, end.ledger.denied)
+    common: dict[str, object] = {"key": end.key, "role": role, "round": round_}
+    entries += [(NoticeRaised, common | _notice_fields(notice)) for notice in end.ledger.notices]
     report = end.report
     for command in report.commands if report and role is not Role.SETUP else ():
         fields: dict[str, object] = {"key": end.key, "name": command.name, "exit_code": command.exit_code}
         fields |= {"timed_out": command.timed_out, "duration_ms": command.duration_ms}
         entries.append((CheckEnded, fields))
-    common: dict[str, object] = {"key": end.key, "role": role, "round": round_}
     entries += [(AgentDiffered, common | found) for found in differences_of(end)]
     entries.append((JobEnded, _job_fields(end, kind, role, round_)))
     return entries
@@ -128,9 +130,21 @@ def _calls(end: JobEnd, role: Role, round_: int) -> list[dict[str, object]]:
             "estimated": call.estimated,
             "unknown_price": call.unknown_price,
             "duration_ms": call.duration_ms,
+            "host": call.host,
         }
         for call in end.ledger.calls
     ]
+
+
+def _notice_fields(notice: Notice) -> dict[str, object]:
+    return {
+        "what": notice.what,
+        "call": notice.n,
+        "spent_microusd": notice.spent_microusd,
+        "budget_microusd": notice.budget_microusd,
+        "calls": notice.calls,
+        "input_tokens": notice.input_tokens,
+    }
 
 
 def _job_fields(end: JobEnd, kind: EffectKind, role: Role, round_: int) -> dict[str, object]:

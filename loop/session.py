@@ -7,7 +7,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 
@@ -23,6 +23,7 @@ from loop.git.checkout import Checkout, default_branch, default_remote, find_che
 from loop.git.store import open_store
 from loop.home import LOCK_FILE, make_private, task_folder
 from loop.problems import Problem, Problems
+from loop.provider_tables import AnthropicTable, OpenaiTable
 from loop.request import RunRequest
 from loop.shell.base import fetch_base, ready_time
 from loop.shell.context import Context, Provider
@@ -152,18 +153,18 @@ def task_path_of(task: str, checkout: Checkout) -> str:
 
 
 def read_providers(config: Config, environment: Mapping[str, str]) -> dict[ProviderName, Provider]:
-    """Every provider as the repo has it, with its key from the host; one that is not set is empty."""
-    return {
-        name: Provider(
-            name=name,
-            base_url=table.base_url,
-            auth=table.auth,
-            secret=environment.get(table.key_variable, ""),
-            key_variable=table.key_variable,
-        )
-        for name in ProviderName
-        for table in (config.provider.of(name),)
-    }
+    """Every provider as the repo has it, with its keys from the host; one that is not set is empty."""
+    return {name: _read_provider(name, config.provider.of(name), environment) for name in ProviderName}
+
+
+def _read_provider(
+    name: ProviderName, table: AnthropicTable | OpenaiTable, environment: Mapping[str, str]
+) -> Provider:
+    first, *others = (
+        Provider(name, way.base_url, way.auth, environment.get(way.key_variable, ""), way.key_variable)
+        for way in (table, *table.fallback)
+    )
+    return replace(first, prices=table.prices, fallbacks=tuple(others))
 
 
 def new_state(session: Session, request: RunRequest, *, created_utc: datetime) -> TaskState:
@@ -247,13 +248,14 @@ def _is_done(session: Session, base: str, path: str) -> bool:
 
 
 def check_means(session: Session, config: Config, terms: Terms) -> None:
-    """What the host must have before anything is begun: variables, and a key for the provider.
+    """What the host must have before anything is begun: variables, and a key for each provider.
 
     Raises:
-        UsageError: The key is not set.
+        UsageError: A key is not set.
         Problems: A variable is not set.
     """
     job_env(session.context, config)
     for provider in asked_providers(session.context, terms):
-        if not provider.secret:
-            raise UsageError(f"{provider.key_variable} is not set; set it to the provider's key")
+        for way in provider.ways:
+            if not way.secret:
+                raise UsageError(f"{way.key_variable} is not set; set it to the provider's key")

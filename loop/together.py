@@ -3,7 +3,7 @@
 Pure: no I/O.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from instrument.schema.state import AgentChoice, Caps, Terms
 from instrument.schema.vocabulary import ProviderName, Role, RuntimeName
@@ -53,10 +53,13 @@ def agent_for(
     return AgentChoice(runtime=chosen, model=_model_of(chosen, named))
 
 
-def provider_of(choice: AgentChoice) -> ProviderName:
-    """Whose protocol an agent's calls are in: its program's, or where that speaks several its model's."""
-    fixed = RUNTIMES[choice.runtime].provider
-    return fixed or provider_of_model(choice.model or "")
+def provider_of(choice: AgentChoice, own: Mapping[str, ProviderName]) -> ProviderName:
+    """Whose protocol an agent's calls are in: its program's, or where that speaks several its model's.
+
+    `own` says which provider a model has a price of the person's with.
+    """
+    fixed, model = RUNTIMES[choice.runtime].provider, choice.model or ""
+    return fixed or own.get(model) or provider_of_model(model)
 
 
 def _model_of(chosen: RuntimeName, named: Iterable[tuple[RuntimeName, str | None]]) -> str | None:

@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count
 
 _PIECE = re.compile(
     r'"""(?:\\.|[^\\])*?"{3,5}'  # texts first: what looks like a key inside of one is none
@@ -25,9 +26,10 @@ _OPENING, _CLOSING = {"[", "{"}, {"]", "}"}
 class TomlLines:
     """The line of every table and of every key outside inline tables."""
 
-    found: Mapping[tuple[str, ...], int]
+    found: Mapping[tuple[str | int, ...], int]
+    """A number in a path counts the tables of an array, from 0."""
 
-    def of(self, *keys: str) -> int | None:
+    def of(self, *keys: str | int) -> int | None:
         """Return the line of a key path, else of the nearest table around it; none where neither stands."""
         for length in range(len(keys), 0, -1):
             if line := self.found.get(keys[:length]):
@@ -37,8 +39,8 @@ class TomlLines:
 
 def locate(text: str) -> TomlLines:
     """Find every key; the first place counts, as with `[checks]` and `[checks.unit]`."""
-    found: dict[tuple[str, ...], int] = {}
-    table: tuple[str, ...] = ()
+    found: dict[tuple[str | int, ...], int] = {}
+    table: tuple[str | int, ...] = ()
     head, depth, in_value, line = "", 0, False, 1
     for match in _PIECE.finditer(text + "\n"):
         piece = match[0]
@@ -53,6 +55,9 @@ def locate(text: str) -> TomlLines:
             if head.strip():
                 table = _key_path(head.strip().lstrip("[").rstrip("]"))
                 _note(found, table, line)
+                if head.strip().startswith("[["):
+                    table = (*table, next(n for n in count() if (*table, n) not in found))
+                    _note(found, table, line)
             head = ""
         elif not piece.startswith("#"):
             head += piece
@@ -60,7 +65,7 @@ def locate(text: str) -> TomlLines:
     return TomlLines(found)
 
 
-def _note(found: dict[tuple[str, ...], int], path: tuple[str, ...], line: int) -> None:
+def _note(found: dict[tuple[str | int, ...], int], path: tuple[str | int, ...], line: int) -> None:
     for length in range(1, len(path) + 1):
         found.setdefault(path[:length], line)
 

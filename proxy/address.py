@@ -3,7 +3,7 @@
 Pure: no I/O.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 
@@ -21,12 +21,15 @@ class Address:
     prefix: bytes
     """Path before the API's own, without a trailing slash; may be empty."""
 
-    @property
-    def host_header(self) -> bytes:
-        """The Host header's value: the port is left out where it is the scheme's own."""
+    host_header: bytes = field(init=False, repr=False, compare=False)
+    """The Host header's value: the port is left out where it is the scheme's own."""
+
+    def __post_init__(self) -> None:
+        """Make the header's value now, since every request needs it."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         is_default = self.port == (443 if self.is_tls else 80)
-        return (host if is_default else f"{host}:{self.port}").encode("ascii")
+        value = (host if is_default else f"{host}:{self.port}").encode("ascii")
+        object.__setattr__(self, "host_header", value)
 
 
 def parse_address(url: str) -> Address:

@@ -10,9 +10,14 @@ from typing import Any
 import orjson
 
 from instrument.schema.usage import Usage
+from proxy.mode import PLAIN, Mode
 
 BYTES_PER_TOKEN = 2
 """Text runs at three to four bytes a token; two keeps an estimate above what is billed."""
+
+MOST_PARTS = 2_000_000
+"""Values of a body at most: read, each takes up to 240 bytes. Our own code has 90,000 commas and brackets
+in four million bytes, which is about a million tokens."""
 
 
 class BadAskError(Exception):
@@ -34,11 +39,15 @@ class Ask:
     altered_body: bytes | None = None
     """Sent instead of what came, where the answer would else hold no usage: the chunk that then holds it
     is kept from the client."""
+    mode: Mode = PLAIN
+    """How it is to be served."""
 
     @property
     def most_usage(self) -> Usage:
         """The whole call at most."""
-        return self.input_usage + Usage(output_tokens=0 if self.is_counting else self.max_tokens)
+        return self.input_usage.model_copy(
+            update={"output_tokens": 0 if self.is_counting else self.max_tokens}
+        )
 
 
 def load_request(body: bytes, api: str) -> tuple[dict[str, Any], str]:
@@ -47,6 +56,9 @@ def load_request(body: bytes, api: str) -> tuple[dict[str, Any], str]:
     Raises:
         BadAskError: No JSON object, or one without a model's name; it says to send a request of `api`.
     """
+    # Counted only where there may be so many; parts of texts count too.
+    if len(body) > MOST_PARTS and sum(map(body.count, (b",", b"[", b"{"))) > MOST_PARTS:
+        raise BadAskError(f"The request's body has too many parts: send a smaller {api} request.")
     try:
         value: Any = orjson.loads(body)
     except orjson.JSONDecodeError:

@@ -14,6 +14,10 @@ from proxy.refusals import Refusal
 from proxy.relay import House, Relay
 from proxy.tunnel import Tunnel
 
+MAX_CONNECTIONS = 256
+"""At once, tunnels too; further ones are dropped, so that a job cannot use up the files that we may open."""
+MAX_HELD_BYTES = 96 * 1024 * 1024
+"""Of the bodies of all requests at once: on its way out each is held several times over."""
 MAX_EARLY_BYTES = 1024 * 1024
 REQUEST_TIMEOUT_S = 60.0
 LINGER_S = 2.0
@@ -39,12 +43,21 @@ class ClientConnection(asyncio.Protocol):
         self._tunnel: Tunnel | None = None
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._body_bytes = 0
+        """Of the running call."""
         self._is_closing = False
+        self._is_full = False
+        """The client has not read its answers: until then further ones would only pile up."""
 
     @property
     def task(self) -> asyncio.Task[None] | None:
         """The running call, or a tunnel's making; none between calls."""
         return self._task
+
+    @property
+    def held_bytes(self) -> int:
+        """Of the bodies of its requests."""
+        return self._body_bytes + self._reader.held_bytes
 
     # asyncio's callbacks
 
@@ -52,6 +65,8 @@ class ClientConnection(asyncio.Protocol):
         """Begin."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        if len(self._connections) >= MAX_CONNECTIONS:
+            self.cut()
         self._connections.add(self)
 
     def data_received(self, data: bytes) -> None:
@@ -64,6 +79,8 @@ class ClientConnection(asyncio.Protocol):
         if self._task is None:
             self._read(data)
             self._proceed()
+            if self._is_full and self._task is None:
+                self.pause_reading()
             return
         self._early += data
         if len(self._early) > MAX_EARLY_BYTES:
@@ -88,15 +105,20 @@ class ClientConnection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """The client reads slowly."""
+        self._is_full = True
         for ahead in (self._relay, self._tunnel):
             if ahead is not None:
                 ahead.pause()
 
     def resume_writing(self) -> None:
         """The client reads again."""
-        for ahead in (self._relay, self._tunnel):
-            if ahead is not None:
-                ahead.resume()
+        self._is_full = False
+        ahead = self._relay or self._tunnel
+        if ahead is None:
+            self.resume_reading()
+            self._proceed()
+        else:
+            ahead.resume()
 
     # what a relay or a tunnel calls
 
@@ -133,8 +155,20 @@ class ClientConnection(asyncio.Protocol):
     # requests
 
     def _read(self, data: bytes) -> None:
-        """Feed the reader; a request that has begun must come whole in time."""
+        """Feed the reader, as long as there is room for what all connections hold."""
         self._reader.feed(data)
+        is_large = self._reader.held_bytes > MAX_HELD_BYTES // MAX_CONNECTIONS
+        if is_large and sum(each.held_bytes for each in self._connections) > MAX_HELD_BYTES:
+            self._reader.give_up(
+                refusals.malformed(
+                    "The requests of this job are together larger than 96 MiB: send fewer at once.",
+                    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                )
+            )
+        self._watch()
+
+    def _watch(self) -> None:
+        """A request that has begun must come whole in time."""
         if not self._reader.is_midway:
             self._set_timer(None)
         elif self._timer is None:
@@ -144,11 +178,15 @@ class ClientConnection(asyncio.Protocol):
     def _proceed(self) -> None:
         """Start the next request that is whole; after the last one, end a faulty connection."""
         reader = self._reader
-        while reader.requests and self._task is None and not self._is_gone():
+        while reader.requests and self._may_start():
             self._start(reader.requests.popleft())
-        if reader.fault is not None and self._task is None and not (self._is_gone() or self._is_closing):
+        if reader.fault is not None and self._may_start():
             method, path = (reader.head.method, reader.head.path) if reader.head else ("", "")
             self._refuse(reader.fault, method, path, is_last=True)
+
+    def _may_start(self) -> bool:
+        """Whether a request may be answered now."""
+        return not (self._task or self._is_full or self._is_closing or self._is_gone())
 
     def _is_gone(self) -> bool:
         """Whether nothing can be written any more."""
@@ -172,6 +210,7 @@ class ClientConnection(asyncio.Protocol):
         if isinstance(admitted, Refusal):
             self._answer(admitted, head.method, is_last=is_last)
             return
+        self._body_bytes = len(request.body)
         self._relay = Relay(self._house, self, head)
         self._run(self._relay.run(admitted, request.body))
 
@@ -201,12 +240,14 @@ class ClientConnection(asyncio.Protocol):
     def _finish(self, task: asyncio.Task[None]) -> None:
         """A call is over: go on with what came in the meantime."""
         self._task = self._relay = None
+        self._body_bytes = 0
         if not task.cancelled() and (error := task.exception()) is not None:
             self._house.fail(error)
         elif self._tunnel is None and not self._is_closing:
             early, self._early = bytes(self._early), bytearray()
             if early:
                 self._read(early)
+            self._watch()
             self._proceed()
 
     def _refuse(self, refusal: Refusal, method: str, path: str, *, is_last: bool) -> None:

@@ -3,52 +3,23 @@
 Limits: writes the ledger and the marker through what it is given; touches no socket.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Protocol
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
-from instrument.schema.ledger import CallEnded, CallStarted, Denied, LedgerOpened
 from proxy import refusals
-from proxy.account import Account
+from proxy.account import Account, Standing
 from proxy.ask import Ask, BadAskError
+from proxy.books import Books, Clock, Records, Times
+from proxy.call import Admission, Call
 from proxy.headers import RequestHead
-from proxy.ledger import Row
-from proxy.prices import PRICE_PACKAGE, Price, UnknownPriceError, find_price
+from proxy.mode import PLAIN, Mode
+from proxy.notices import EndedCall, Watch
+from proxy.prices import UnknownPriceError, find_price, price_package
 from proxy.protocols.wire import Wire
+from proxy.rates import Price
 from proxy.refusals import Reason, Refusal
-from proxy.settlement import End, settle
-
-_SHOWN = 200
-"""Characters kept of a path or a User-Agent: a job chooses them."""
-
-
-MAX_DENIED_ROWS = 1000
-"""A job may knock as often as it likes; the disk of the ledger is not its to fill."""
-
-
-class Records(Protocol):
-    """Where rows go; see `proxy.ledger.Ledger`."""
-
-    def append(self, row: Row) -> None:
-        """Write one row."""
-        ...
-
-    def sync(self) -> None:
-        """Wait until the disk has every row."""
-        ...
-
-    def sync_later(self) -> None:
-        """Have the disk take every row without waiting for it."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """Both times, injected: the calendar's for rows, the monotonic one for durations and the deadline."""
-
-    utc: Callable[[], datetime]
-    monotonic: Callable[[], float]
+from proxy.settlement import End, Settlement, settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,35 +28,38 @@ class Terms:
 
     budget_microusd: int
     deadline_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """An admitted request: its start is in the ledger, its end is owed."""
-
-    n: int
-    ask: Ask
-    price: Price
-    reserved_microusd: int
-    started_s: float
+    own_prices: Mapping[str, Price] = field(default_factory=dict)
+    """The person's, which go before the price data."""
 
 
 class Desk:
-    """Order of calls: `open`, then for each request `admit`, and for each call admitted `book` once."""
+    """Order of calls: `open`; for each request `admit`, `wait` and, at its end, `release`.
+
+    Between `wait` and `release`, for each provider that it is sent to, `start`, `keep` and `book`.
+    """
 
     def __init__(
-        self, wire: Wire, terms: Terms, records: Records, clock: Clock, mark: Callable[[], None]
+        self,
+        wire: Wire,
+        terms: Terms,
+        records: Records,
+        clock: Clock,
+        mark: Callable[[], None],
+        mask: Callable[[str], str] = str,
     ) -> None:
-        """`mark` is called once, when the first call is admitted."""
+        """`mark` is called once, at the first call; `mask` stars out secrets in a row's texts."""
         self._wire = wire
         self._terms = terms
         self._account = Account(terms.budget_microusd)
-        self._records = records
+        self._watch = Watch(terms.budget_microusd)
+        self._books = Books(records, clock, terms.budget_microusd, mask)
         self._clock = clock
         self._mark = mark
         self._start_s = clock.monotonic()
-        self._count = 0
-        self._denied = 0
+        self._admitted = 0
+        self._started = 0
+        self._running: set[int] = set()
+        self._turns: dict[int, asyncio.Future[Standing]] = {}
         self._unpriced: str | None = None
 
     def open(self) -> None:
@@ -94,119 +68,154 @@ class Desk:
         Raises:
             OSError: The ledger cannot be written.
         """
-        self._records.append(
-            LedgerOpened(
-                at_utc=self._clock.utc(),
-                budget_microusd=self._terms.budget_microusd,
-                price_package=PRICE_PACKAGE,
-            )
-        )
-        self._records.sync()
+        self._books.open(price_package(self._terms.own_prices))
 
-    def admit(self, head: RequestHead, body: bytes) -> Call | Refusal:
-        """Start a call, its reservation on disk, or refuse it with a row that says why.
+    def admit(self, head: RequestHead, body: bytes) -> Admission | Refusal:
+        """Give a request its place, or refuse it with a row that says why.
 
         Raises:
-            OSError: The ledger cannot be written: nothing may leave.
+            OSError: The ledger cannot be written.
         """
         judged = self._judge(head, body)
         if isinstance(judged, Refusal):
-            self.deny(judged.reason, head.method, head.path)
-            return judged
+            return self._refuse(judged, head.path)
         ask, price = judged
-        self._count += 1
-        call = Call(
-            n=self._count,
-            ask=ask,
-            price=price,
-            reserved_microusd=price.cost_microusd(ask.most_usage),
-            started_s=self._clock.monotonic(),
-        )
-        self._records.append(
-            CallStarted(
-                n=call.n,
-                at_utc=self._clock.utc(),
-                path=head.path,
-                model=ask.model[:_SHOWN],
-                reserved_microusd=call.reserved_microusd,
-                user_agent=(head.get(b"user-agent") or b"").decode("latin-1")[:_SHOWN],
-            )
-        )
-        self._records.sync()
-        self._account.hold(call.n, price.cost_microusd(ask.input_usage))
-        if call.n == 1:
-            self._mark()
-        return call
+        self._admitted += 1
+        n, turn = self._admitted, None
+        standing = self._account.enter(n, price.cost_microusd(ask.input_usage))
+        if standing is Standing.REFUSED:
+            return self._refuse(refusals.out_of_budget(), head.path)
+        if standing is Standing.WAITING:
+            turn = self._turns[n] = asyncio.get_running_loop().create_future()
+        user_agent = (head.get(b"user-agent") or b"").decode("latin-1")
+        return Admission(n, ask, price, head.path, user_agent, turn)
 
     def _judge(self, head: RequestHead, body: bytes) -> tuple[Ask, Price] | Refusal:
-        """Whether this request may leave now."""
-        if self._clock.monotonic() - self._start_s > self._terms.deadline_s:
+        """Whether this request may leave at all; whether there is money for it is another matter."""
+        if self._left_s() < 0:
             return refusals.past_deadline()
         if self._unpriced is not None:
             return refusals.without_price(self._unpriced)
         try:
             ask = self._wire.read_ask(head.path, body)
-            price = self._price_of(ask.model)
+            return ask, self._price_of(ask.model, ask.mode)
         except BadAskError as error:
             return refusals.malformed(str(error))
         except UnknownPriceError as error:
             return refusals.without_price(str(error))
-        if not self._account.has_room():
-            return refusals.out_of_budget()
-        return ask, price
 
-    def _price_of(self, model: str) -> Price:
+    def _price_of(self, model: str, mode: Mode = PLAIN) -> Price:
         """The price of one of this provider's models."""
-        return find_price(model, self._wire.PROVIDER)
+        return find_price(model, self._wire.PROVIDER, mode=mode, own=self._terms.own_prices)
+
+    async def wait(self, admission: Admission) -> Refusal | None:
+        """Wait until a request may start; a refusal where money, price or time is gone by then.
+
+        Raises:
+            OSError: The ledger cannot be written.
+        """
+        if admission.turn is None:
+            return None
+        try:
+            async with asyncio.timeout(self._left_s()):
+                standing = await admission.turn
+        except TimeoutError:
+            return self._refuse(refusals.past_deadline(), admission.path)
+        if standing is Standing.REFUSED:
+            return self._refuse(refusals.out_of_budget(), admission.path)
+        if self._unpriced is not None:
+            return self._refuse(refusals.without_price(self._unpriced), admission.path)
+        return None
+
+    def start(self, admission: Admission, host: str) -> Call:
+        """Begin a call to one provider: its reservation is written, and on disk after `keep`.
+
+        Raises:
+            OSError: The ledger cannot be written: nothing may leave.
+        """
+        self._started += 1
+        ask, price = admission.ask, admission.price
+        reserved_microusd = price.cost_microusd(ask.most_usage)
+        call = Call(self._started, ask, price, reserved_microusd, self._clock.monotonic())
+        self._books.start(call, admission, host, is_alone=not self._running)
+        self._running.add(call.n)
+        if call.n == 1:
+            self._mark()
+        return call
+
+    async def keep(self) -> None:
+        """Wait until the disk has the call that was just started; calls that run side by side share a sync.
+
+        Raises:
+            OSError: The ledger cannot be written: nothing may leave.
+        """
+        if len(self._running) > 1:
+            await self._books.started()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a request on its way may still be sent to another provider."""
+        return self._left_s() >= 0 and self._unpriced is None
 
     def book(self, call: Call, end: End, *, first_byte_s: float | None, retry_after_s: int | None) -> None:
         """Settle a call: charge it and write its end.
 
         Raises:
-            KeyError: It was settled before.
+            KeyError: It was settled before: a second settlement would charge it twice.
             OSError: The ledger cannot be written.
         """
+        self._running.remove(call.n)
         result = settle(call.ask, call.price, call.reserved_microusd, end, self._price_of)
-        self._account.settle(call.n, result.cost_microusd)
-        if result.has_unknown_price and result.model is not None:
-            self._unpriced = str(UnknownPriceError(result.model))
-        now_s = self._clock.monotonic()
-        self._records.append(
-            CallEnded(
-                n=call.n,
-                at_utc=self._clock.utc(),
-                status=end.status,
-                model=result.model,
-                usage=result.usage,
-                cost_microusd=result.cost_microusd,
-                estimated=result.is_estimated,
-                unknown_price=result.has_unknown_price,
-                price_hash=result.price_hash,
-                error_type=result.error_type,
-                retry_after_s=retry_after_s,
-                duration_ms=_ms(now_s - call.started_s),
-                first_byte_ms=None if first_byte_s is None else _ms(first_byte_s - call.started_s),
-            )
-        )
-        self._records.sync_later()
+        self._account.charge(result.cost_microusd)
+        if result.unpriced_model is not None:
+            self._unpriced = str(UnknownPriceError(result.unpriced_model))
+        times = Times(first_byte_s, self.now_s(), retry_after_s)
+        self._books.end(call, end.status, result, times)
+        ended = _ended(call, end.status, result, times.ended_s)
+        for found in self._watch.see(ended, self._account.spent_microusd):
+            self._books.notice(call, found, self._account.spent_microusd)
+
+    def release(self, admission: Admission) -> None:
+        """Give a request's place back, whether it ever started or not; those that wait are judged again."""
+        self._turns.pop(admission.n, None)
+        for n, standing in self._account.leave(admission.n).items():
+            turn = self._turns.pop(n)
+            # One whose client has just left gives its place back by itself.
+            if not turn.done():
+                turn.set_result(standing)
+
+    def _refuse(self, refusal: Refusal, path: str) -> Refusal:
+        """Write why a request to a model is not sent on."""
+        self.deny(refusal.reason, "POST", path)
+        return refusal
 
     def deny(self, reason: Reason | None, method: str, path: str) -> None:
-        """Write that a request was not forwarded.
+        """Write that a request was not forwarded; nothing where the fault is the upstream's.
 
         Raises:
             OSError: The ledger cannot be written.
         """
-        if reason is not None and self._denied < MAX_DENIED_ROWS:
-            self._denied += 1
-            self._records.append(
-                Denied(at_utc=self._clock.utc(), reason=reason, method=method[:_SHOWN], path=path[:_SHOWN])
-            )
+        if reason is not None:
+            self._books.deny(reason, method, path)
 
     def now_s(self) -> float:
         """The monotonic clock, for times that `book` is given."""
         return self._clock.monotonic()
 
+    def _left_s(self) -> float:
+        """Until the deadline; negative after it."""
+        return self._terms.deadline_s - (self._clock.monotonic() - self._start_s)
 
-def _ms(duration_s: float) -> int:
-    """A duration for a row; never negative."""
-    return max(0, round(duration_s * 1000))
+
+def _ended(call: Call, status: int | None, result: Settlement, ended_s: float) -> EndedCall:
+    """What is looked at of a settled call; an estimate says nothing about a cache."""
+    usage, price = result.usage, call.price
+    return EndedCall(
+        status=status,
+        model=call.ask.model,
+        input_tokens=0 if result.is_estimated else usage.total_tokens - usage.output_tokens,
+        cache_read_tokens=usage.cache_read_tokens,
+        is_cacheable=price.cache_read.base < price.input.base,
+        started_s=call.started_s,
+        ended_s=ended_s,
+    )

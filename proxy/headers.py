@@ -3,7 +3,6 @@
 Pure: no I/O. Names are lower case everywhere; values are bytes as they came.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from proxy.address import Address
@@ -25,6 +24,12 @@ OURS = frozenset(
         b"x-api-key",
         b"proxy-authorization",
         b"cookie",
+        # Some gateways take these for the method and the path, which we have judged by the first line.
+        b"x-http-method",
+        b"x-http-method-override",
+        b"x-method-override",
+        b"x-original-url",
+        b"x-rewrite-url",
     )
 )
 
@@ -70,15 +75,21 @@ class ResponseHead:
 
 def find(headers: Headers, name: bytes) -> bytes | None:
     """The first value of a header; none where it is absent."""
-    return next((value for key, value in headers if key == name), None)
+    for key, value in headers:
+        if key == name:
+            return value
+    return None
 
 
-def end_to_end(headers: Headers) -> Iterable[tuple[bytes, bytes]]:
+def end_to_end(headers: Headers) -> list[tuple[bytes, bytes]]:
     """The headers that speak of the message: no hop-by-hop name, none that `Connection` lists."""
-    named = {
-        token.strip().lower() for key, value in headers if key == b"connection" for token in value.split(b",")
-    }
-    return ((key, value) for key, value in headers if key not in HOP_BY_HOP and key not in named)
+    connection = b",".join([value for key, value in headers if key == b"connection"])
+    if not connection:
+        return [pair for pair in headers if pair[0] not in HOP_BY_HOP]
+    named = {token.strip().lower() for token in connection.split(b",")}
+    # Whoever lists it is wrong, and an answer that loses it would never end.
+    named.discard(b"content-length")
+    return [pair for pair in headers if pair[0] not in HOP_BY_HOP and pair[0] not in named]
 
 
 def request_bytes(head: RequestHead, body: bytes, address: Address, auth: tuple[bytes, bytes]) -> bytes:
@@ -86,7 +97,7 @@ def request_bytes(head: RequestHead, body: bytes, address: Address, auth: tuple[
     lines = [
         b"%b %b%b HTTP/1.1" % (head.method.encode(), address.prefix, head.target.encode("latin-1")),
         b"host: " + address.host_header,
-        *(b"%b: %b" % pair for pair in end_to_end(head.headers) if pair[0] not in OURS),
+        *[b"%b: %b" % pair for pair in end_to_end(head.headers) if pair[0] not in OURS],
         # Uncompressed, because usage has to be read on the way.
         b"accept-encoding: identity",
         b"%b: %b" % auth,

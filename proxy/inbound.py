@@ -14,8 +14,10 @@ from proxy import refusals
 from proxy.headers import RequestHead
 from proxy.protocols.wire import Wire
 from proxy.refusals import Refusal, refuse_head
+from proxy.wellformed import fault_of
 
 MAX_HEAD_BYTES = 64 * 1024
+MAX_HEADERS = 256
 MAX_BODY_BYTES = 64 * 1024 * 1024
 
 
@@ -48,6 +50,8 @@ class RequestReader:
         self._wire = wire
         self._invite = invite
         self._parser = httptools.HttpRequestParser(self)
+        self._read_bytes = 0
+        """Of the request being read, as they came; those that came with the end of the one before are not."""
         self._reset()
 
     def _reset(self) -> None:
@@ -55,9 +59,8 @@ class RequestReader:
         self.head = None
         self._url = b""
         self._headers: list[tuple[bytes, bytes]] = []
-        self._body: list[bytes] = []
+        self._body = bytearray()
         self._body_bytes = 0
-        self._head_bytes = 0
         self._refusal: Refusal | None = None
 
     def feed(self, data: bytes) -> None:
@@ -65,33 +68,41 @@ class RequestReader:
         if self.fault is not None or self.is_over:
             return
         self.is_midway = True
+        self._read_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
             self.is_over = True
             self.rest = data[upgrade.args[0] :]
         except httptools.HttpParserError:
-            self._give_up(
+            self.give_up(
                 refusals.malformed(
                     "The request is not well-formed HTTP/1.1: send it again on a new connection."
                 )
             )
-        if self.head is None:
-            # Counted here too, since a header without an end never reaches `on_header`.
-            self._head_bytes += len(data)
-            if self._head_bytes > MAX_HEAD_BYTES:
-                self._give_up(_too_large_head())
+        # Counted here too: a header without an end never reaches `on_header`, what frames a body no callback.
+        if self.head is None and self._read_bytes > MAX_HEAD_BYTES:
+            self.give_up(_too_large_head())
+        elif self._read_bytes > MAX_BODY_BYTES + 2 * MAX_HEAD_BYTES:
+            self.give_up(_too_large_body())
 
-    def _give_up(self, fault: Refusal) -> None:
-        """Note why nothing more is read; the first reason stays."""
+    @property
+    def held_bytes(self) -> int:
+        """Of the body being read and of those that wait in `requests`."""
+        return len(self._body) + sum(len(request.body) for request in self.requests)
+
+    def give_up(self, fault: Refusal) -> None:
+        """Read nothing more; the first reason stays."""
         if self.fault is None:
             self.fault = fault
+        self._body.clear()
 
     # httptools' callbacks
 
     def on_message_begin(self) -> None:
         """A request begins."""
-        self._reset()
+        if self.fault is None:
+            self._reset()
         self.is_midway = True
 
     def on_url(self, url: bytes) -> None:
@@ -99,53 +110,71 @@ class RequestReader:
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One header, name in lower case."""
-        self._headers.append((name.lower(), value))
+        """One header, name in lower case; what follows a chunked body belongs to no head and is dropped."""
+        if self.head is None:
+            self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
         """The head is whole: refuse what it alone decides, invite the body of the rest."""
-        headers = tuple(self._headers)
+        if self.fault is not None:
+            return
         head = self.head = RequestHead(
             method=self._parser.get_method().decode("ascii"),
             target=self._url.decode("latin-1"),
-            headers=headers,
+            headers=tuple(self._headers),
             is_keep_alive=self._parser.should_keep_alive(),
             is_http_10=self._parser.get_http_version() == "1.0",
             is_upgrade=self._parser.should_upgrade(),
         )
+        if (fault := self._fault_of(head)) is not None:
+            self.give_up(fault)
+            return
         self._refusal = refuse_head(self._wire, head)
-        if len(self._url) + sum(len(name) + len(value) for name, value in headers) > MAX_HEAD_BYTES:
-            self._give_up(_too_large_head())
-        elif (head.get(b"expect") or b"").lower() == b"100-continue":
+        if (head.get(b"expect") or b"").lower() == b"100-continue":
             if self._refusal is None:
                 self._invite()
             else:
                 # The body will not be sent after this answer, so the connection cannot go on.
-                self._give_up(self._refusal)
+                self.give_up(self._refusal)
+
+    def _fault_of(self, head: RequestHead) -> Refusal | None:
+        """Why nothing may be read after this head; none where it may."""
+        size = len(self._url) + sum([len(name) + len(value) for name, value in head.headers])
+        if size > MAX_HEAD_BYTES or len(head.headers) > MAX_HEADERS:
+            return _too_large_head()
+        if (sentence := fault_of(head, self._parser.get_http_version())) is not None:
+            return refusals.malformed(sentence)
+        # The parser has seen to it that this is a number.
+        return _too_large_body() if int(head.get(b"content-length") or 0) > MAX_BODY_BYTES else None
 
     def on_body(self, body: bytes) -> None:
         """A piece of the body; nothing is kept of a refused one."""
         self._body_bytes += len(body)
         if self._body_bytes > MAX_BODY_BYTES:
-            self._body.clear()
-            self._give_up(
-                refusals.malformed(
-                    "The request's body is larger than 64 MiB.", HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-                )
-            )
+            self.give_up(_too_large_body())
         elif self._refusal is None:
-            self._body.append(body)
+            self._body += body
 
     def on_message_complete(self) -> None:
         """A request is whole."""
         self.is_midway = False
         if self.fault is None and self.head is not None:
-            self.requests.append(Request(self.head, b"".join(self._body), self._refusal))
-        self._body = []
+            self.requests.append(Request(self.head, bytes(self._body), self._refusal))
+            self.head = None
+        self._body = bytearray()
+        self._read_bytes = 0
 
 
 def _too_large_head() -> Refusal:
     """A head of absurd size."""
     return refusals.malformed(
-        "The request's headers are larger than 64 KiB.", HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+        "The request's headers are larger than 64 KiB, or more than 256.",
+        HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+    )
+
+
+def _too_large_body() -> Refusal:
+    """A body of absurd size."""
+    return refusals.malformed(
+        "The request's body is larger than 64 MiB.", HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     )

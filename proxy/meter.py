@@ -12,9 +12,20 @@ import orjson
 
 from instrument.schema.usage import Usage
 from proxy.ask import BYTES_PER_TOKEN
+from proxy.mode import PLAIN, Mode
 from proxy.sse import EventReader
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """Work inside a call that the answer's own counts leave out, and that is charged beside them."""
+
+    model: str | None
+    """Who did it; none: the model that answered."""
+    usage: Usage | None
+    """None: it was seen, and is not reported; it read no more than the call did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +40,12 @@ class Reading:
     is_whole: bool
     """Whether the answer came to its own end and its figures agree with each other."""
     error_type: str | None
+    mode: Mode = PLAIN
+    """How it was served."""
+    extras: tuple[Extra, ...] = ()
+    """May be empty."""
+    has_gap: bool = False
+    """Whether it shows a charge that it gives no figure for."""
 
 
 class Meter(Protocol):
@@ -50,6 +67,8 @@ class Figures(ABC):
     input: int | None = None
     is_odd: bool = False
     """A figure was no count."""
+    lacks_figure: bool = False
+    """A charge was shown without a figure for it."""
 
     @abstractmethod
     def take(self, usage: object) -> None:
@@ -68,6 +87,21 @@ class Figures(ABC):
     @abstractmethod
     def usage(self) -> Usage:
         """The disjoint buckets."""
+
+    @property
+    def mode(self) -> Mode:
+        """How the call was served, as last reported."""
+        return PLAIN
+
+    @property
+    def extras(self) -> tuple[Extra, ...]:
+        """What is charged beside the buckets, as last reported."""
+        return ()
+
+    @property
+    def has_gap(self) -> bool:
+        """Whether a charge was shown without a figure for it."""
+        return self.lacks_figure
 
     def count(self, values: dict[str, Any], name: str, known: int | None) -> int | None:
         """A field's new value, or the known one."""
@@ -105,13 +139,23 @@ class Tally(ABC):
         Args:
             is_odd: Something in the answer could not be read.
         """
-        usage, has_usage = self.figures.usage(), self.figures.has_usage
-        is_odd = is_odd or self.figures.is_wrong
+        figures = self.figures
+        usage, has_usage = figures.usage(), figures.has_usage
+        is_odd = is_odd or figures.is_odd
         is_whole = self.has_stopped and self.error_type is None and has_usage
         if not is_whole or is_odd:
             guess = math.ceil(self.written_bytes / BYTES_PER_TOKEN)
             usage = usage.model_copy(update={"output_tokens": max(usage.output_tokens, guess)})
-        return Reading(self.model, usage, has_usage, is_whole and not is_odd, self.error_type)
+        return Reading(
+            self.model,
+            usage,
+            has_usage,
+            is_whole and not is_odd and not figures.is_wrong,
+            self.error_type,
+            mode=figures.mode,
+            extras=figures.extras,
+            has_gap=figures.has_gap,
+        )
 
 
 class StreamMeter:

@@ -96,7 +96,7 @@ def out_of_budget() -> Refusal:
     return Refusal(
         HTTPStatus.BAD_REQUEST,
         "stop",
-        "The budget of this job is used up, spent or held by running calls: no further model call is made.",
+        "The budget of this job is used up: no further model call is made.",
         "budget",
     )
 

@@ -4,15 +4,20 @@ Pure: no I/O.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from decimal import Decimal
 
 from instrument.schema.usage import Usage
 from proxy.ask import Ask
 from proxy.meter import Reading
-from proxy.prices import Price, UnknownPriceError
+from proxy.mode import PLAIN, Mode
+from proxy.prices import UnknownModeError, UnknownPriceError
+from proxy.rates import Price, round_up
 
 _REDIRECTS = 300
 NOTHING = Usage()
+PriceOf = Callable[[str, Mode], Price]
+"""The price of a model in a mode; raises as `proxy.prices.find_price` does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,42 +41,96 @@ class Settlement:
     usage: Usage = NOTHING
     cost_microusd: int = 0
     is_estimated: bool = False
-    has_unknown_price: bool = False
+    """Whether a part of the usage is an estimate, or a charge has no known price and is missing."""
+    unpriced_model: str | None = None
+    """A model that did the work, or a part of it, and has no price."""
     price_hash: str | None = None
+    mode: str = ""
+    """How it was served; empty: plainly."""
+
+    @property
+    def has_unknown_price(self) -> bool:
+        """Whether the cost is the reservation."""
+        return self.unpriced_model is not None
 
 
-def settle(
-    ask: Ask, asked_price: Price, reserved_microusd: int, end: End, price_of: Callable[[str], Price]
-) -> Settlement:
+def settle(ask: Ask, asked_price: Price, reserved_microusd: int, end: End, price_of: PriceOf) -> Settlement:
     """Charge a call once.
 
     Free: what never left, what the provider refused, a token count. The answer's own model is
-    priced, not the one asked for; without a price it costs its reservation.
+    priced, not the one asked for, in the mode that it names; without a price it costs its reservation.
     """
     reading = end.reading
-    free = Settlement(
-        model=reading.model if reading else None, error_type=reading.error_type if reading else None
-    )
+    model = reading.model if reading else None
+    error_type = reading.error_type if reading else None
     is_refused = end.status is not None and end.status >= _REDIRECTS
     if is_refused or not end.has_left or ask.is_counting:
-        return free
+        return Settlement(model, error_type)
     usage, is_estimated = _usage(ask, reading)
-    used = replace(free, usage=usage, is_estimated=is_estimated)
+    extras = [(extra, extra.usage or ask.input_usage) for extra in reading.extras] if reading else []
+    total = sum((beside for _, beside in extras), usage)
+    mode = (reading.mode if reading else PLAIN).over(ask.mode)
+    bill = _Bill(price_of)
+    cost_microusd, price_hash, unpriced = reserved_microusd, None, None
     try:
-        price = price_of(free.model) if free.model else asked_price
-    except UnknownPriceError:
-        return replace(used, cost_microusd=reserved_microusd, has_unknown_price=True)
-    return replace(used, cost_microusd=price.cost_microusd(usage), price_hash=price.price_hash)
+        price = bill.add(model, mode, usage) if model else bill.charge(asked_price, usage)
+        for extra, beside in extras:
+            bill.add_beside(extra.model, price, mode, beside)
+        cost_microusd, price_hash = round_up(bill.exact_microusd), price.price_hash
+    except UnknownPriceError as error:
+        unpriced = error.model
+    return Settlement(
+        model,
+        error_type,
+        usage=total,
+        cost_microusd=cost_microusd,
+        is_estimated=is_estimated or bill.is_short,
+        unpriced_model=unpriced,
+        price_hash=price_hash,
+        mode=str(mode.plain),
+    )
+
+
+class _Bill:
+    """What the parts of a call come to, exactly."""
+
+    def __init__(self, price_of: PriceOf) -> None:
+        self._price_of = price_of
+        self.exact_microusd = Decimal(0)
+        self.is_short = False
+        """Whether a charge has no known price and is missing."""
+
+    def add(self, model: str, mode: Mode, usage: Usage) -> Price:
+        """Charge a model's work; where its mode has no price, at the plain one."""
+        try:
+            price = self._price_of(model, mode)
+        except UnknownModeError:
+            self.is_short = True
+            price = self._price_of(model, PLAIN)
+        return self.charge(price, usage)
+
+    def add_beside(self, model: str | None, price: Price, mode: Mode, usage: Usage) -> None:
+        """Charge work beside the counts: at the call's price, or at that of another model's plain speed."""
+        if model is None:
+            self.charge(price, usage)
+        else:
+            self.add(model, Mode(inference_geo=mode.inference_geo), usage)
+
+    def charge(self, price: Price, usage: Usage) -> Price:
+        """Charge at this price."""
+        self.exact_microusd += price.exact_microusd(usage)
+        self.is_short = self.is_short or not price.has_price_of(usage)
+        return price
 
 
 def _usage(ask: Ask, reading: Reading | None) -> tuple[Usage, bool]:
-    """The tokens to charge, and whether a part of them is estimated.
+    """What to charge, and whether a part of it is estimated.
 
     Without any report the input is what its bytes allow at most. A stream reports before it
     writes, so only what was seen was written; a whole answer may have been written to its ceiling.
     """
     if reading is not None and reading.has_usage:
-        return reading.usage, not reading.is_whole
-    if not ask.is_stream:
-        return ask.most_usage, True
-    return ask.input_usage + Usage(output_tokens=reading.usage.output_tokens if reading else 0), True
+        return reading.usage, reading.has_gap or not reading.is_whole
+    seen = reading.usage if reading else NOTHING
+    output_tokens = seen.output_tokens if ask.is_stream else ask.max_tokens
+    return ask.input_usage + Usage(output_tokens=output_tokens, web_searches=seen.web_searches), True

@@ -15,14 +15,17 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from proxy.books import Clock
 from proxy.client import ClientConnection
-from proxy.desk import Clock, Desk, Terms
+from proxy.desk import Desk, Terms
 from proxy.egress import Egress
 from proxy.ledger import Ledger
 from proxy.listener import ListenerError, listen
+from proxy.masking import Masker
 from proxy.prices import load_prices
 from proxy.provider import ProviderError, ScriptedProvider
 from proxy.relay import House
+from proxy.routes import Route, Routes
 from proxy.settings import Settings, SettingsError, load_settings
 from proxy.upstream import Upstream
 
@@ -61,17 +64,18 @@ async def serve(settings: Settings) -> None:
         stack.callback(ledger.close)
         desk = Desk(
             settings.wire,
-            Terms(settings.budget_microusd, settings.deadline_s),
+            Terms(settings.budget_microusd, settings.deadline_s, settings.own_prices),
             ledger,
             Clock(utc=lambda: datetime.now(UTC), monotonic=time.monotonic),
             partial(Path(settings.marker).touch, 0o644),
+            Masker(settings.secrets),
         )
         desk.open()
-        upstream, auth = await _find_upstream(settings, stack)
-        stack.callback(upstream.close)
+        routes = await _find_routes(settings, stack)
+        stack.callback(routes.close)
         connections: set[ClientConnection] = set()
         egress = Egress(settings.rules)
-        house = House(settings.wire, desk, upstream, auth, _fail_with(stop), egress)
+        house = House(settings.wire, desk, routes, _fail_with(stop), egress)
         server = await asyncio.get_running_loop().create_unix_server(
             lambda: ClientConnection(house, connections), sock=listen(Path(settings.socket))
         )
@@ -81,15 +85,16 @@ async def serve(settings: Settings) -> None:
         await stop
 
 
-async def _find_upstream(settings: Settings, stack: AsyncExitStack) -> tuple[Upstream, tuple[bytes, bytes]]:
-    """The provider with the header that pays it: the real one, or a story's."""
+async def _find_routes(settings: Settings, stack: AsyncExitStack) -> Routes:
+    """The providers with the headers that pay them: the real ones, or a story's alone."""
+    wire = settings.wire
     if settings.story is None:
-        return Upstream(settings.upstream()), settings.auth_header()
+        return Routes([Route(Upstream(p.address()), p.auth_header(wire)) for p in settings.providers])
     provider = ScriptedProvider()
     stack.push_async_callback(provider.stop)
     requests = Path(settings.ledger).with_name("requests.jsonl")
     address = await provider.start(settings.story, settings.story_role, settings.story_round, requests)
-    return Upstream(address), settings.wire.auth_header(b"scripted", is_bearer=False)
+    return Routes([Route(Upstream(address), wire.auth_header(b"scripted", is_bearer=False))])
 
 
 async def _end_calls(connections: set[ClientConnection]) -> None:

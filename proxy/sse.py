@@ -28,7 +28,9 @@ class EventReader:
         if not (is_pending or b"\n" in chunk or b"\r" in chunk):
             self._guard()
             return []
-        *lines, rest = _LINE_END.split(bytes(self._rest))
+        text = bytes(self._rest)
+        # What providers send, in a shorter time.
+        *lines, rest = _LINE_END.split(text) if b"\r" in text else text.split(b"\n")
         self._rest = bytearray(rest)
         self._guard()
         return [event for line in lines if (event := self._take(line)) is not None]

@@ -118,11 +118,10 @@ class UpstreamConnection(asyncio.Protocol):
             self._head_bytes += len(data)
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self._fail("it switched protocols")
-        except httptools.HttpParserError:
+        except (httptools.HttpParserUpgrade, httptools.HttpParserError) as error:
             self._flush()
-            self._fail("its answer is not HTTP")
+            has_switched = isinstance(error, httptools.HttpParserUpgrade)
+            self._fail("it switched protocols" if has_switched else "its answer is not HTTP")
         else:
             self._flush()
             if not self._has_head and self._head_bytes > MAX_HEAD_BYTES:
@@ -155,6 +154,11 @@ class UpstreamConnection(asyncio.Protocol):
 
     # httptools' callbacks
 
+    def on_message_begin(self) -> None:
+        """A second answer to one request: nobody asked for it, and the connection is not to be trusted."""
+        if self._is_done:
+            self._is_keep_alive = False
+
     def on_header(self, name: bytes, value: bytes) -> None:
         """One header, name in lower case."""
         self._headers.append((name.lower(), value))
@@ -162,8 +166,6 @@ class UpstreamConnection(asyncio.Protocol):
     def on_headers_complete(self) -> None:
         """The head is whole; a provisional one (1xx) is not for the client."""
         if self._is_done:
-            # A second answer to one request: nobody asked for it, and the connection is not to be trusted.
-            self._is_keep_alive = False
             return
         status = self._parser.get_status_code()
         headers, self._headers = tuple(self._headers), []

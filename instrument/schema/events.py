@@ -14,6 +14,7 @@ from instrument.schema.vocabulary import (
     DoneReason,
     EffectKind,
     Ended,
+    NoticeKind,
     Outcome,
     Purpose,
     Role,
@@ -146,6 +147,23 @@ class ModelCallEnded(Event):
     estimated: bool
     unknown_price: bool
     duration_ms: NonNegativeInt
+    host: str | None = None
+    """The provider that was asked; none in lines from before there could be several."""
+
+
+class NoticeRaised(Event):
+    """The proxy noticed something while a job ran, each kind once a job; see the ledger's `Notice`."""
+
+    kind: Literal["notice_raised"] = "notice_raised"
+    key: str
+    role: Role
+    round: NonNegativeInt
+    what: NoticeKind
+    call: NonNegativeInt
+    spent_microusd: NonNegativeInt
+    budget_microusd: NonNegativeInt
+    calls: NonNegativeInt = 0
+    input_tokens: NonNegativeInt = 0
 
 
 class RequestDenied(Event):
@@ -262,6 +280,7 @@ AnyEvent = Annotated[
     | AgentDiffered
     | CheckEnded
     | ModelCallEnded
+    | NoticeRaised
     | RequestDenied
     | ReviewEnded
     | Transition

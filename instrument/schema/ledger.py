@@ -9,6 +9,7 @@ from pydantic import AwareDatetime, Field, NonNegativeInt, TypeAdapter
 
 from instrument.schema.base import Frozen
 from instrument.schema.usage import Usage
+from instrument.schema.vocabulary import NoticeKind
 
 
 class LedgerOpened(Frozen):
@@ -33,6 +34,8 @@ class CallStarted(Frozen):
     reserved_microusd: NonNegativeInt
     """What the call is charged if its end is never written."""
     user_agent: str
+    host: str | None = None
+    """The provider that was asked; none in ledgers from before there could be several."""
 
 
 class CallEnded(Frozen):
@@ -48,11 +51,13 @@ class CallEnded(Frozen):
     usage: Usage
     cost_microusd: NonNegativeInt
     estimated: bool
-    """Whether a part of usage is an estimate upwards (a cut, a client that left)."""
+    """Whether a part of usage is an estimate upwards, or a charge without a known price is missing."""
     unknown_price: bool = False
     """The answer named a model without a price: the cost is the reservation."""
     price_hash: str | None = None
     """First 16 hex digits of SHA-256 of the price entry used."""
+    mode: str = ""
+    """How it was served where that may have a price of its own, such as `speed fast`; empty: plainly."""
     error_type: str | None = None
     """The provider's own error type, such as `rate_limit_error`."""
     retry_after_s: int | None = None
@@ -70,7 +75,23 @@ class Denied(Frozen):
     path: str
 
 
-LedgerRow = Annotated[LedgerOpened | CallStarted | CallEnded | Denied, Field(discriminator="kind")]
+class Notice(Frozen):
+    """What a person should hear of while the job still runs; each kind once a job."""
+
+    kind: Literal["notice"] = "notice"
+    at_utc: AwareDatetime
+    what: NoticeKind
+    n: int
+    """The call after whose end it showed."""
+    spent_microusd: NonNegativeInt
+    budget_microusd: NonNegativeInt
+    calls: NonNegativeInt = 0
+    """Calls in a row that it is about; 0 where it is about the sum spent."""
+    input_tokens: NonNegativeInt = 0
+    """Input of those calls that no cache was read for."""
+
+
+LedgerRow = Annotated[LedgerOpened | CallStarted | CallEnded | Denied | Notice, Field(discriminator="kind")]
 LEDGER_ROW: TypeAdapter[LedgerRow] = TypeAdapter(LedgerRow)
 
 
@@ -92,6 +113,8 @@ class ModelCall(Frozen):
     user_agent: str
     started_utc: AwareDatetime
     duration_ms: NonNegativeInt
+    host: str | None = None
+    """See `CallStarted.host`."""
 
     @property
     def has_succeeded(self) -> bool:
@@ -107,6 +130,8 @@ class LedgerSummary(Frozen):
 
     calls: tuple[ModelCall, ...] = ()
     denied: tuple[Denied, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    """In order of time."""
     bad_lines: NonNegativeInt = 0
     """Lines that could not be read: the totals are then a lower bound."""
 

@@ -1,4 +1,4 @@
-"""Tokens of model calls in disjoint buckets.
+"""Tokens of model calls in disjoint buckets, and the searches that are charged apart.
 
 Pure: no I/O.
 """
@@ -21,6 +21,8 @@ class Usage(Frozen):
     cache_write_1h_tokens: NonNegativeInt = 0
     output_tokens: NonNegativeInt = 0
     reasoning_tokens: NonNegativeInt = 0
+    web_searches: NonNegativeInt = 0
+    """Searches that the provider ran; each has its own price, beside the tokens that it brings."""
 
     def __add__(self, other: "Usage") -> "Usage":
         """Both together, bucket by bucket."""

@@ -274,6 +274,17 @@ class EventKind(StrEnum):
     TORN_TAIL = "torn_tail"
     RECORD_SET_ASIDE = "record_set_aside"
     AGENT_DIFFERED = "agent_differed"
+    NOTICE_RAISED = "notice_raised"
+
+
+@unique
+class NoticeKind(StrEnum):
+    """What a job's proxy noticed while the job ran; nothing is decided from it."""
+
+    BUDGET_80 = "budget_80"
+    BUDGET_95 = "budget_95"
+    AUTH_REFUSED = "auth_refused"
+    CACHE_MISSED = "cache_missed"
 
 
 @unique

@@ -44,7 +44,7 @@ it goes on after its last message, for as long as one of them runs.
 
 DISALLOWED = ("CronCreate", "Monitor", "ScheduleWakeup", "WebFetch", "WebSearch")
 """The first three let it wait after its last message. WebFetch has no network; WebSearch is run, and
-billed by the search, at the provider, where the ledger does not see it."""
+billed by the search, at the provider: a way out that no list of hosts holds."""
 
 SHELL_CALLS = ShellCalls(
     line={"type": "assistant"},

@@ -144,7 +144,8 @@ STOPS: dict[StopReason, StopRow] = {
         granted=_AGAIN,
     ),
     _R.UNKNOWN_PRICE: StopRow(
-        "You: give the named model a price (proxy/aliases.toml) or choose another model; run again.",
+        "You: give the named model a price in factory.toml (or an alias in proxy/aliases.toml), commit it, "
+        "or choose another model; run again.",
         rerun=_AGAIN,
     ),
     _R.PROVIDER_RATE_LIMITED: StopRow(

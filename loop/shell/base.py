@@ -14,7 +14,7 @@ from loop.shell.context import Context
 from loop.shell.orders import asked_providers
 from loop.shell.papers import papers_of
 from loop.shell.preflight import ask_providers
-from loop.together import provider_of
+from proxy.own_prices import read_own_prices
 from proxy.prices import UnknownPriceError, find_price
 
 
@@ -28,7 +28,7 @@ def find_base(context: Context, state: TaskState, effect: FindBase) -> BaseFacts
         base=base,
         terms=terms,
         ready_utc=ready_time(context, base, state.task_path),
-        unpriced=unpriced_models(terms),
+        unpriced=unpriced_models(context, terms),
         provider=answer,
         detail=detail,
     )
@@ -48,14 +48,15 @@ def ready_time(context: Context, base: str, task_path: str) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-def unpriced_models(terms: Terms) -> tuple[str, ...]:
+def unpriced_models(context: Context, terms: Terms) -> tuple[str, ...]:
     """The model ids of these terms that have no known price."""
     unknown: dict[str, None] = {}
     for choice in (terms.coder, terms.reviewer):
         if choice.model is None:
             continue
+        provider = context.provider_for(choice)
         try:
-            find_price(choice.model, provider_of(choice))
+            find_price(choice.model, provider.name, own=read_own_prices(provider.prices, provider.name))
         except UnknownPriceError:
             unknown[choice.model] = None
     return tuple(unknown)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from instrument.schema.prices import OwnPrice
 from instrument.schema.state import AgentChoice
 from instrument.schema.vocabulary import ProviderName, RuntimeName
 from jobs.ports import Jobs
@@ -25,6 +26,15 @@ class Provider:
     secret: str = field(repr=False)
     key_variable: str
     """The host's variable that `secret` was read from."""
+    prices: Mapping[str, OwnPrice] = field(default_factory=dict)
+    """The person's for its models, by id."""
+    fallbacks: tuple["Provider", ...] = ()
+    """Asked in this order where it cannot answer; they have none of their own."""
+
+    @property
+    def ways(self) -> tuple["Provider", ...]:
+        """All that may be asked, itself first."""
+        return (self, *self.fallbacks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,4 +62,5 @@ class Context:
 
     def provider_for(self, choice: AgentChoice) -> Provider:
         """Who answers this agent's calls."""
-        return self.providers[provider_of(choice)]
+        own = {model: name for name, provider in self.providers.items() for model in provider.prices}
+        return self.providers[provider_of(choice, own)]

@@ -9,7 +9,17 @@ from pathlib import Path
 
 from instrument.schema.state import AgentChoice, TaskState, Terms
 from instrument.schema.vocabulary import Role, RuntimeName
-from jobs.order import AgentWork, Command, Identity, JobOrder, Limits, ProxyOrder, SetupOrder, egress_only
+from jobs.order import (
+    AgentWork,
+    Command,
+    FallbackOrder,
+    Identity,
+    JobOrder,
+    Limits,
+    ProxyOrder,
+    SetupOrder,
+    egress_only,
+)
 from loop.atomic import PRIVATE_FOLDER
 from loop.config import Config
 from loop.machine.effects import (
@@ -29,7 +39,7 @@ from loop.shell.instructions import nested_instructions, with_base_instructions
 from loop.shell.packing import pack_for
 from loop.shell.papers import Papers
 from loop.taskfile import Task
-from loop.together import baseline_checks, fast_checks, gate_checks, provider_of
+from loop.together import baseline_checks, fast_checks, gate_checks
 
 UNLIMITED_MICROUSD = 10**12
 """What a job's proxy is told where the task has no money budget: a million dollars."""
@@ -149,7 +159,7 @@ def agent_order(
         review_path=review_path(papers.task, effect.round) if role is Role.REVIEWER else None,
         context_limit_tokens=config.agent.context_limit_tokens,
         gate_commands=tuple(command.run for command in gate_checks(papers.task, config)),
-        provider=provider_of(effect.agent),
+        provider=context.provider_for(effect.agent).name,
         nested=nested_instructions(context.store, commit),
     )
     packed = pack_for(context, commit, is_whole=config.limits.has_docker)
@@ -199,6 +209,8 @@ def _proxy(context: Context, effect: AgentEffect, role: Role, config: Config) ->
         secret=provider.secret,
         auth=provider.auth,
         protocol=provider.name,
+        fallbacks=tuple(FallbackOrder(way.base_url, way.secret, way.auth) for way in provider.fallbacks),
+        prices=provider.prices,
         budget_microusd=UNLIMITED_MICROUSD if budget is None else budget,
         story=context.story,
         story_role=role,

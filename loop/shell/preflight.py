@@ -24,18 +24,26 @@ Answer = Literal["ok", "limited", "denied", "failed"]
 def ask_providers(providers: Iterable[Provider], client: httpx.Client | None = None) -> tuple[Answer, str]:
     """The first answer that speaks against a start, or that all is well, and one sentence about it.
 
-    A gateway that does not know the list of models answers 404: that is no refusal of the key.
+    A gateway that does not know the list of models answers 404: that is no refusal of the key. A provider
+    that cannot answer now is no hindrance while one of its fallbacks can; a refused key always is.
     """
     providers = tuple(providers)
     if not providers:
         return "ok", ""
-    said = ""
+    said: tuple[Answer, str] = ("ok", "")
     with client or httpx.Client(timeout=TIMEOUT_S) as http:
         for provider in providers:
-            answer, said = _ask(provider, http)
-            if answer != "ok":
-                return answer, said
-    return "ok", said
+            said = _judge([_ask(way, http) for way in provider.ways])
+            if said[0] != "ok":
+                break
+    return said
+
+
+def _judge(answers: list[tuple[Answer, str]]) -> tuple[Answer, str]:
+    """One answer for a provider and its fallbacks, in their order."""
+    denied = (said for said in answers if said[0] == "denied")
+    well = (said for said in answers if said[0] == "ok")
+    return next(denied, next(well, answers[0]))
 
 
 def _ask(provider: Provider, http: httpx.Client) -> tuple[Answer, str]:

@@ -8,7 +8,8 @@ import orjson
 from instrument.schema.usage import Usage
 from instrument.schema.vocabulary import ProviderName
 from proxy.ask import Ask, estimate_tokens, load_request, read_count
-from proxy.meter import Meter, meter_over
+from proxy.meter import Meter, meter_over, shown_text
+from proxy.mode import Mode
 from proxy.protocols.anthropic_usage import MessagesTally
 from proxy.protocols.wire import Fault
 
@@ -18,7 +19,8 @@ COUNT_TOKENS = "/v1/messages/count_tokens"
 PATHS: tuple[str, ...] = (MESSAGES, COUNT_TOKENS)
 STOP = "billing_error"
 """The error type that ends an agent's run. Claude Code 2.1.332, tried 2026-11-30: after a 400 of this type
-it sends nothing more; after an `invalid_request_error` it tries five times again with fewer betas."""
+it sends nothing more in that conversation (a summary and each sub-agent have their own); after an
+`invalid_request_error` it tries five times again with fewer betas."""
 _ERROR_TYPES: dict[Fault, str] = {
     "request": "invalid_request_error",
     "path": "not_found_error",
@@ -41,12 +43,14 @@ def read_ask(path: str, body: bytes) -> Ask:
         is_stream=value.get("stream") is True,
         input_usage=Usage() if is_counting else _input_usage(body),
         is_counting=is_counting,
+        mode=Mode(speed=shown_text(value.get("speed")), inference_geo=shown_text(value.get("inference_geo"))),
     )
 
 
 def _input_usage(body: bytes) -> Usage:
-    """The input at most: a text that merely holds `"1h"` makes it too high, never too low."""
-    tokens = estimate_tokens(body)
+    """The input at most: a text that merely holds `"1h"` or `"compact_` makes it too high, never too low."""
+    # What compacts on the way is read once more.
+    tokens = estimate_tokens(body) * (2 if b'"compact_' in body else 1)
     if b'"1h"' in body:
         return Usage(cache_write_1h_tokens=tokens)
     return Usage(cache_write_5m_tokens=tokens)

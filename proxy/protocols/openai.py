@@ -10,8 +10,9 @@ import orjson
 
 from instrument.schema.usage import Usage
 from instrument.schema.vocabulary import ProviderName
-from proxy.ask import Ask, BadAskError, estimate_tokens, load_request, read_count
-from proxy.meter import Meter, meter_over
+from proxy.ask import Ask, estimate_tokens, load_request, read_count
+from proxy.meter import Meter, meter_over, shown_text
+from proxy.mode import PLAIN, Mode
 from proxy.protocols.openai_usage import ChatTally, ResponsesTally
 from proxy.protocols.wire import Fault
 
@@ -26,8 +27,8 @@ MAX_OUTPUT_TOKENS = 128_000
 """The most that a call without a ceiling of its own may write. The price data names no limit of a model;
 this is that of the newest
 (https://developers.openai.com/api/docs/models/gpt-6.2-sol, read 2026-11-30)."""
-_TIERS = (None, "auto", "default", "flex")
-"""Service tiers that cost no more than the prices we know."""
+_CHEAPER = "flex"
+"""A service tier that is held at the plain price, and charged at its own where it has one."""
 _CEILINGS = ("max_output_tokens", "max_completion_tokens", "max_tokens")
 _ERRORS: dict[Fault, tuple[str, str | None]] = {
     "request": ("invalid_request_error", None),
@@ -41,11 +42,10 @@ def read_ask(path: str, body: bytes) -> Ask:
     """Read a request's body.
 
     Raises:
-        BadAskError: No JSON object, one without a model's name, or one that asks for a dearer tier.
+        BadAskError: No JSON object, or one without a model's name.
     """
     value, model = load_request(body, "Responses API" if path == RESPONSES else "Chat Completions API")
-    if value.get("service_tier") not in _TIERS:
-        raise BadAskError("This proxy knows the prices of the default tier only: leave service_tier out.")
+    tier = shown_text(value.get("service_tier"))
     ceilings = [ceiling for name in _CEILINGS if (ceiling := read_count(value.get(name)))]
     is_stream = value.get("stream") is True
     # What runs in the background is written on after its reader has left, as an unstreamed answer is.
@@ -57,6 +57,7 @@ def read_ask(path: str, body: bytes) -> Ask:
         is_stream=is_seen,
         input_usage=_input_usage(body),
         altered_body=_asking_for_usage(value) if is_stream and path == CHAT else None,
+        mode=PLAIN if tier == _CHEAPER else Mode(service_tier=tier),
     )
 
 

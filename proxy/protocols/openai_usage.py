@@ -1,17 +1,24 @@
-"""What an answer of the Responses and of the Chat Completions API says about its tokens.
+"""What an answer of the Responses and of the Chat Completions API says about tokens, searches and tier.
 
 Pure: no I/O. Limits: reasoning that is not shown before its item is done is missing from a cut
-stream's estimate.
+stream's estimate; cache writes without their lives are taken for the shorter; what a provider adds for
+the place of its host is in no answer.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from instrument.schema.usage import Usage
 from proxy.meter import Figures, Tally, shown_text
+from proxy.mode import Mode
 
 _UNWRITTEN = ("role", "id", "type")
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
+# Tools of the provider that are charged by use or by time, with no count in `usage`.
+_UNCOUNTED = ("file_search_call", "code_interpreter_call", "image_generation_call")
+_OPENED = ("open_page", "find_in_page")
+"""Actions of a `web_search_call` that cost nothing: a search does
+(https://developers.openai.com/api/docs/guides/tools-web-search, read 2026-11-30)."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,6 +38,9 @@ class OpenAIFigures(Figures):
     """The part of `cache_write` that is kept for 12 hours; the rest is kept for 30 minutes."""
     output: int = 0
     reasoning: int = 0
+    searches: set[int] = field(default_factory=set)
+    """Which parts of the answer are searches: a stream's event and the whole response name the same ones."""
+    tier: str | None = None
 
     def take(self, usage: object) -> None:
         """Use one `usage` object; absent and null fields leave what is known."""
@@ -70,13 +80,30 @@ class OpenAIFigures(Figures):
             cache_write_1h_tokens=long,
             output_tokens=self.output,
             reasoning_tokens=min(self.reasoning, self.output),
+            web_searches=len(self.searches),
         )
+
+    @property
+    def mode(self) -> Mode:
+        """How the call was served, as last reported."""
+        return Mode(service_tier=self.tier)
+
+    def take_item(self, index: object, item: object) -> None:
+        """Use one part of an answer's output."""
+        if not isinstance(item, dict):
+            return
+        kind, action = item.get("type"), item.get("action")
+        self.lacks_figure = self.lacks_figure or kind in _UNCOUNTED
+        is_opening = isinstance(action, dict) and action.get("type") in _OPENED
+        if kind == "web_search_call" and not is_opening and isinstance(index, int):
+            self.searches.add(index)
 
 
 class ResponsesTally(Tally):
     """Reads the events of a Responses stream, or a response."""
 
     end_mark = b"[DONE]"
+    figures: OpenAIFigures
 
     def __init__(self) -> None:
         super().__init__(OpenAIFigures(input_name="input_tokens", output_name="output_tokens"))
@@ -102,11 +129,16 @@ class ResponsesTally(Tally):
             # Reasoning that is not shown comes as one sealed text, at the end of its item.
             sealed = item.get("encrypted_content")
             self.written_bytes += len(sealed) if isinstance(sealed, str) else 0
+            self.figures.take_item(event.get("output_index"), item)
 
     def take_body(self, value: dict[str, Any]) -> None:
         """Use a response, or an error."""
         self.model = shown_text(value.get("model")) or self.model
         self.figures.take(value.get("usage"))
+        self.figures.tier = shown_text(value.get("service_tier")) or self.figures.tier
+        output = value.get("output")
+        for index, item in enumerate(output if isinstance(output, list) else ()):
+            self.figures.take_item(index, item)
         self.error_type = _error_type(value.get("error")) or self.error_type
 
 
@@ -114,23 +146,49 @@ class ChatTally(Tally):
     """Reads the chunks of a Chat Completions stream, or a completion."""
 
     end_mark = b"[DONE]"
+    figures: OpenAIFigures
 
     def __init__(self) -> None:
         super().__init__(OpenAIFigures(input_name="prompt_tokens", output_name="completion_tokens"))
 
     def take(self, event: dict[str, Any]) -> None:
         """Use one chunk."""
-        self.take_body(event)
-        choices = event.get("choices")
-        for choice in choices if isinstance(choices, list) else ():
-            if isinstance(choice, dict):
-                self.written_bytes += _written_bytes(choice.get("delta"))
+        self._use(event)
+        for choice in _choices(event):
+            delta = choice.get("delta")
+            self.written_bytes += _written_bytes(delta)
+            self._note(delta)
 
     def take_body(self, value: dict[str, Any]) -> None:
         """Use a completion, or an error."""
+        self._use(value)
+        for choice in _choices(value):
+            self._note(choice.get("message"))
+
+    def _use(self, value: dict[str, Any]) -> None:
+        """Take what stands beside the choices."""
         self.model = shown_text(value.get("model")) or self.model
         self.figures.take(value.get("usage"))
+        self.figures.tier = shown_text(value.get("service_tier")) or self.figures.tier
         self.error_type = _error_type(value.get("error")) or self.error_type
+
+    def _note(self, message: object) -> None:
+        """A model that searches does it once a call; no more of it shows than the pages that it cites."""
+        if isinstance(message, dict) and _has_found(message.get("annotations")):
+            self.figures.searches.add(0)
+
+
+def _choices(value: dict[str, Any]) -> list[dict[str, Any]]:
+    """The choices of a chunk or a completion."""
+    choices = value.get("choices")
+    return [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
+
+
+def _has_found(notes: object) -> bool:
+    """Whether one of them cites a page of the web."""
+    return isinstance(notes, list) and any(
+        isinstance(note, dict) and note.get("type") == "url_citation" for note in notes
+    )
 
 
 def _written_bytes(part: object) -> int:

@@ -1,7 +1,7 @@
 """The scripted provider as a program: one JSON line on standard input, one line on standard output.
 
 Limits: that line is its port, or what is wrong. Ends when its standard input closes. Exit codes:
-0 ended, 2 the line or the story is wrong.
+0 ended, 2 the line or the story is wrong. `record` as the first argument makes it `recorder.py` instead.
 """
 
 import sys
@@ -11,7 +11,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from instrument.schema.base import Frozen
-from proxy.scripted.server import Script, Server
+from proxy.scripted import recorder
+from proxy.scripted.script import Script
+from proxy.scripted.server import Server
 from proxy.scripted.story import StoryError, load_story
 
 
@@ -27,6 +29,8 @@ class Order(Frozen):
 
 def main() -> int:
     """Serve until standard input closes."""
+    if sys.argv[1:2] == ["record"]:
+        return recorder.main(sys.argv[2:])
     try:
         order = Order.model_validate_json(sys.stdin.buffer.readline())
         story = load_story(order.story)

@@ -5,6 +5,8 @@ Pure: no I/O. The API's form has read the request and will write the answer.
 
 import math
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import orjson
 
@@ -12,11 +14,22 @@ from proxy.scripted.form import Answer, Asked
 from proxy.scripted.story import Story, StoryError, Turn
 from proxy.scripted.tools import call_for
 
+NOTHING_GIVEN: Mapping[int, int] = MappingProxyType({})
 _CUT_FILLER = "This answer will not be whole. " * 200
 
 
-def answer_to(story: Story, role: str, story_round: int, asked: Asked, n: int) -> Answer:
+def answer_to(
+    story: Story, role: str, story_round: int, asked: Asked, n: int, given: Mapping[int, int] = NOTHING_GIVEN
+) -> Answer:
     """Choose the answer: by the number of the model's turns, so that a retry gets the same one.
+
+    Args:
+        story: Holds the turns.
+        role: Of the job.
+        story_round: Of the role.
+        asked: The request.
+        n: Its number.
+        given: How often each turn was given before; absent: never.
 
     Raises:
         StoryError: The story has no answer to this.
@@ -25,13 +38,16 @@ def answer_to(story: Story, role: str, story_round: int, asked: Asked, n: int) -
     if not asked.tools:
         return Answer(n, model, "ok", None, story.aux_usage, None, None)
     turns = story.turns_of(role, story_round)
-    index = min(asked.turns, len(turns) - 1)
+    left = [at for at, turn in enumerate(turns) if turn.times is None or given.get(at, 0) < turn.times]
+    if not left:
+        raise StoryError(f"The story's turns for the {role} are used up: add one without times.")
+    index = left[min(asked.turns, len(left) - 1)]
     turn = _fill(turns[index], story, asked.said)
     text = turn.finish if turn.finish is not None else turn.say
     call = call_for(turn, asked.tools, asked.context)
     if text is None and call is None:
         text = _CUT_FILLER
-    return Answer(n, model, text, call, turn.usage or story.aux_usage, turn, index)
+    return Answer(n, turn.model or model, text, call, turn.usage or story.aux_usage, turn, index)
 
 
 def _fill(turn: Turn, story: Story, said: tuple[str, ...]) -> Turn:

@@ -8,11 +8,14 @@ from typing import Any
 
 import orjson
 
-from proxy.scripted.form import Answer, Asked, objects, pieces, texts, to_json
+from proxy.scripted.form import Answer, Asked, objects, pieces, reported, texts, to_json
 from proxy.scripted.responses import error_body as error_body  # noqa: PLC0414 - one shape for both
 from proxy.scripted.responses import input_details, input_total
 from proxy.scripted.story import StoryUsage
 from proxy.scripted.tools import Tool
+
+_CITATION = [{"type": "url_citation", "url_citation": {"url": "https://example.org/", "title": "A page"}}]
+"""What a search leaves in a message."""
 
 
 def read(request: dict[str, Any]) -> Asked:
@@ -40,9 +43,16 @@ def whole_body(answer: Answer) -> bytes:
     message: dict[str, Any] = {"role": "assistant", "content": answer.text, "refusal": None}
     if answer.call:
         message["tool_calls"] = [_call(answer, to_json(answer.call.arguments))]
+    if answer.usage.searches:
+        message["annotations"] = _CITATION
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(answer)}
-    body = {**_head(answer, "chat.completion"), "choices": [choice], "usage": _usage(answer.usage)}
-    return orjson.dumps(body)
+    head = _head(answer, "chat.completion")
+    return orjson.dumps({**head, "choices": [choice], **reported(answer, _usage(answer.usage))})
+
+
+def error_event(kind: str, message: str, number: int) -> bytes:  # noqa: ARG001 - its chunks have no numbers
+    """An error of this type in the middle of a stream."""
+    return b"data: %b\n\n" % error_body(kind, message)
 
 
 def stream_events(answer: Answer) -> Iterator[bytes]:
@@ -51,7 +61,7 @@ def stream_events(answer: Answer) -> Iterator[bytes]:
     for delta in _deltas(answer):
         yield _chunk({**head, "choices": [_choice(delta, None)], "usage": None})
     yield _chunk({**head, "choices": [_choice({}, _finish_reason(answer))], "usage": None})
-    yield _chunk({**head, "choices": [], "usage": _usage(answer.usage)})
+    yield _chunk({**head, "choices": [], **reported(answer, _usage(answer.usage))})
     yield b"data: [DONE]\n\n"
 
 
@@ -64,6 +74,8 @@ def _deltas(answer: Answer) -> Iterator[dict[str, Any]]:
         yield {"tool_calls": [{"index": 0, **_call(answer, "")}]}
         for piece in pieces(to_json(answer.call.arguments)):
             yield {"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}
+    if answer.usage.searches:
+        yield {"annotations": _CITATION}
 
 
 def _choice(delta: dict[str, Any], finish_reason: str | None) -> dict[str, Any]:
@@ -80,7 +92,8 @@ def _call(answer: Answer, arguments: str) -> dict[str, Any]:
 
 def _head(answer: Answer, kind: str) -> dict[str, Any]:
     """What a completion and its chunks begin with."""
-    return {"id": f"chatcmpl-{answer.n:06d}", "object": kind, "created": 0, "model": answer.model}
+    head = {"id": f"chatcmpl-{answer.n:06d}", "object": kind, "created": 0, "model": answer.model}
+    return {**head, "service_tier": answer.usage.tier or "default"}
 
 
 def _finish_reason(answer: Answer) -> str:

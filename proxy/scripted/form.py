@@ -64,6 +64,18 @@ class Form(Protocol):
         """An error of this type."""
         ...
 
+    def error_event(self, kind: str, message: str, number: int) -> bytes:
+        """An error of this type in the middle of a stream, behind so many events."""
+        ...
+
+
+def reported(answer: Answer, usage: dict[str, Any]) -> dict[str, Any]:
+    """The `usage` member of an answer: these figures, or what the story has in their place."""
+    raw = answer.turn.raw_usage if answer.turn else None
+    if raw is None:
+        return {"usage": usage}
+    return {"usage": raw} if raw else {}
+
 
 def objects(value: object) -> list[dict[str, Any]]:
     """The objects of a list; none where it is no list."""

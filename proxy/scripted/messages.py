@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from proxy.scripted.form import Answer, Asked, event, objects, pieces, texts, to_json
+from proxy.scripted.form import Answer, Asked, event, objects, pieces, reported, texts, to_json
 from proxy.scripted.story import StoryUsage
 from proxy.scripted.tools import Tool
 
@@ -41,7 +41,7 @@ def stream_events(answer: Answer) -> Iterator[bytes]:
         "content": [],
         "stop_reason": None,
         # Output is counted as it is written: one token at the start.
-        "usage": {**usage, "output_tokens": min(1, answer.usage.output)},
+        **reported(answer, {**usage, "output_tokens": min(1, answer.usage.output)}),
     }
     yield event("message_start", message=opened)
     yield event("ping")
@@ -51,13 +51,18 @@ def stream_events(answer: Answer) -> Iterator[bytes]:
     final = {key: value for key, value in usage.items() if key not in ("cache_creation", "service_tier")}
     if answer.usage.reasoning:
         final["output_tokens_details"] = {"thinking_tokens": answer.usage.reasoning}
-    yield event("message_delta", delta=delta, usage=final)
+    yield event("message_delta", delta=delta, **reported(answer, final))
     yield event("message_stop")
 
 
 def error_body(kind: str, message: str) -> bytes:
     """An error of this type."""
     return orjson.dumps({"type": "error", "error": {"type": kind, "message": message}})
+
+
+def error_event(kind: str, message: str, number: int) -> bytes:  # noqa: ARG001 - its events have no numbers
+    """An error of this type in the middle of a stream."""
+    return event("error", error={"type": kind, "message": message})
 
 
 def _block_events(index: int, block: dict[str, Any]) -> Iterator[bytes]:
@@ -94,7 +99,7 @@ def _message(answer: Answer) -> dict[str, Any]:
         "model": answer.model,
         "stop_reason": _stop_reason(answer),
         "stop_sequence": None,
-        "usage": _usage(answer.usage),
+        **reported(answer, _usage(answer.usage)),
     }
 
 
@@ -105,6 +110,11 @@ def _stop_reason(answer: Answer) -> str:
 
 def _usage(usage: StoryUsage) -> dict[str, Any]:
     """The figures under the provider's names."""
+    return {**_counts(usage), "service_tier": usage.tier or "standard", **_extras(usage)}
+
+
+def _counts(usage: StoryUsage) -> dict[str, Any]:
+    """The tokens."""
     return {
         "input_tokens": usage.input,
         "cache_creation_input_tokens": usage.cache_write_5m + usage.cache_write_1h,
@@ -114,5 +124,19 @@ def _usage(usage: StoryUsage) -> dict[str, Any]:
             "ephemeral_1h_input_tokens": usage.cache_write_1h,
         },
         "output_tokens": usage.output,
-        "service_tier": "standard",
     }
+
+
+def _extras(usage: StoryUsage) -> dict[str, Any]:
+    """What is reported only where there is something to report."""
+    extras: dict[str, Any] = {}
+    if usage.searches:
+        extras["server_tool_use"] = {"web_search_requests": usage.searches}
+    if usage.speed is not None:
+        extras["speed"] = usage.speed
+    if usage.place is not None:
+        extras["inference_geo"] = usage.place
+    if usage.compactions:
+        turns = [{"type": "compaction", **_counts(each)} for each in usage.compactions]
+        extras["iterations"] = [*turns, {"type": "message", **_counts(usage)}]
+    return extras

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from proxy.scripted.form import Answer, Asked, event, objects, pieces, texts, to_json
+from proxy.scripted.form import Answer, Asked, event, objects, pieces, reported, texts, to_json
 from proxy.scripted.story import StoryUsage
 from proxy.scripted.tools import Tool
 
@@ -62,6 +62,11 @@ def error_body(kind: str, message: str) -> bytes:
     return orjson.dumps({"error": {"message": message, "type": kind, "param": None, "code": kind}})
 
 
+def error_event(kind: str, message: str, number: int) -> bytes:
+    """An error of this type in the middle of a stream, behind so many events."""
+    return event("error", sequence_number=number, code=kind, message=message, param=None)
+
+
 def _events(answer: Answer) -> Iterator[tuple[str, dict[str, Any]]]:
     """Kinds and fields, without their numbers."""
     begun = _response(answer, "in_progress")
@@ -74,14 +79,14 @@ def _events(answer: Answer) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _item_events(index: int, item: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """One item, begun empty and filled piece by piece."""
-    is_text = item["type"] == "message"
-    empty: dict[str, Any] = {"content": []} if is_text else {"arguments": ""}
+    is_text, is_call = item["type"] == "message", item["type"] == "function_call"
+    empty: dict[str, Any] = {"content": []} if is_text else {"arguments": ""} if is_call else {}
     begun = {**item, "status": "in_progress", **empty}
     yield "response.output_item.added", {"output_index": index, "item": begun}
     place = {"item_id": item["id"], "output_index": index}
     if is_text:
         yield from _text_events({**place, "content_index": 0}, item["content"][0])
-    else:
+    elif is_call:
         for piece in pieces(item["arguments"]):
             yield "response.function_call_arguments.delta", {**place, "delta": piece}
         done = {**place, "name": item["name"], "arguments": item["arguments"]}
@@ -99,8 +104,17 @@ def _text_events(place: dict[str, Any], part: dict[str, Any]) -> Iterator[tuple[
 
 
 def _output(answer: Answer) -> list[dict[str, Any]]:
-    """The items: text first, then the tool call."""
-    items: list[dict[str, Any]] = []
+    """The items: searches first, then text, then the tool call."""
+    action = {"type": "search", "query": "as the story has it"}
+    items: list[dict[str, Any]] = [
+        {
+            "id": f"ws_{answer.n:06d}_{number}",
+            "type": "web_search_call",
+            "status": "completed",
+            "action": action,
+        }
+        for number in range(answer.usage.searches)
+    ]
     if answer.text:
         part = {"type": "output_text", "text": answer.text, "annotations": [], "logprobs": []}
         message = {"id": f"msg_{answer.n:06d}", "type": "message", "role": "assistant"}
@@ -135,7 +149,8 @@ def _response(answer: Answer, status: str) -> dict[str, Any]:
         "tool_choice": "auto",
         "tools": [],
         "top_p": 1.0,
-        "usage": _usage(answer.usage) if is_done else None,
+        "service_tier": answer.usage.tier or "default",
+        **(reported(answer, _usage(answer.usage)) if is_done else {"usage": None}),
     }
 
 

@@ -1,55 +1,28 @@
 """The scripted provider's HTTP side: an ordinary server on 127.0.0.1.
 
-Limits: writes only `requests.jsonl`; one thread a connection.
+Limits: decides nothing that the story does not say; one thread a connection.
 """
 
+import socket
+import struct
 import sys
-import threading
 import time
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Iterator
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from itertools import islice
 from typing import Any
 
 import orjson
 
 from proxy.scripted import messages
-from proxy.scripted.answers import answer_to, count_input_tokens
+from proxy.scripted.answers import count_input_tokens
 from proxy.scripted.form import Answer, Form
-from proxy.scripted.story import Story, StoryError
+from proxy.scripted.script import Script
+from proxy.scripted.story import StoryError, Turn
 from proxy.scripted.table import FORMS
 
 COUNT_TOKENS = "/v1/messages/count_tokens"
-
-
-@dataclass(slots=True)
-class Script:
-    """What every connection answers from, with the count of requests."""
-
-    story: Story
-    role: str
-    round: int
-    requests: Path | None
-    """File that gets one line a request; none: not kept."""
-    _count: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def count(self) -> int:
-        """The number of a request that begins, from 1."""
-        with self._lock:
-            self._count += 1
-            return self._count
-
-    def note(self, n: int, line: dict[str, Any]) -> None:
-        """Keep a request's line."""
-        if self.requests is None:
-            return
-        row = {"n": n, "at_utc": datetime.now(UTC).isoformat(), **line}
-        row |= {"role": self.role, "round": self.round}
-        with self._lock, self.requests.open("ab") as file:
-            file.write(orjson.dumps(row) + b"\n")
 
 
 class Server(ThreadingHTTPServer):
@@ -87,6 +60,9 @@ class Handler(BaseHTTPRequestHandler):
         self._n = self.server.script.count()
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
         path = self.path.partition("?")[0]
+        if self.server.script.recorded:
+            self._play(path)
+            return
         self._form = FORMS.get(path, messages)
         try:
             request: Any = orjson.loads(body)
@@ -112,56 +88,107 @@ class Handler(BaseHTTPRequestHandler):
 
     def _answer(self, request: dict[str, Any]) -> None:
         """Answer with a turn of the story."""
-        script = self.server.script
         is_stream = request.get("stream") is True
         try:
-            answer = answer_to(script.story, script.role, script.round, self._form.read(request), self._n)
+            answer = self.server.script.answer(self._form.read(request), self._n)
         except StoryError as error:
             self._note(turn=None, is_stream=is_stream)
             self._fail(HTTPStatus.BAD_REQUEST, "invalid_request_error", str(error))
             return
         self._note(turn=answer.turn_index, is_stream=is_stream)
-        turn = answer.turn
-        if turn is not None:
-            time.sleep(turn.delay_ms / 1000)
-        if turn is not None and turn.error is not None:
+        turn = answer.turn or Turn(finish="")
+        time.sleep(turn.delay_ms / 1000)
+        if turn.lost is not None and turn.cut is None:
+            self._lose(turn.lost)
+        elif turn.error is not None and not (is_stream and turn.error.after_events is not None):
             headers = {} if turn.error.retry_after is None else {"retry-after": str(turn.error.retry_after)}
             self._fail(turn.error.status, turn.error.type, turn.error.message, headers)
         elif is_stream:
-            self._stream(answer)
+            self._stream(answer, turn)
         else:
-            self._send(HTTPStatus.OK, self._form.whole_body(answer), cut=turn.cut if turn else None)
+            self._send(HTTPStatus.OK, self._form.whole_body(answer), turn=turn)
 
-    def _stream(self, answer: Answer) -> None:
+    def _stream(self, answer: Answer, turn: Turn) -> None:
         """Send server-sent events, each as a chunk of its own."""
         self._head(HTTPStatus.OK, {"content-type": "text/event-stream; charset=utf-8"})
-        pause_s = answer.turn.event_delay_ms / 1000 if answer.turn else 0
-        left = answer.turn.cut if answer.turn else None
-        for event in self._form.stream_events(answer):
+        left = turn.cut
+        for event in self._events(answer, turn):
             piece = event if left is None else event[:left]
-            if piece:
-                self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+            self._chunk(piece)
             if left is not None:
                 left -= len(piece)
                 if left <= 0:
-                    self.close_connection = True
+                    self._lose(turn.lost or "closed")
                     return
-            time.sleep(pause_s)
+            time.sleep(turn.event_delay_ms / 1000)
         self.wfile.write(b"0\r\n\r\n")
+
+    def _events(self, answer: Answer, turn: Turn) -> Iterator[bytes]:
+        """The events of a stream; an error in it is its last one."""
+        events = self._form.stream_events(answer)
+        error = turn.error
+        if error is None or error.after_events is None:
+            yield from events
+        else:
+            yield from islice(events, error.after_events)
+            yield self._form.error_event(error.type, error.message, error.after_events)
+
+    def _play(self, path: str) -> None:
+        """Answer with what a provider once said."""
+        found = self.server.script.play(self.command, path)
+        self._note(turn=found[0] if found else None, is_stream=False)
+        if found is None:
+            text = f"The recording has no further answer to {self.command} {path}: record a longer session."
+            self._fail(HTTPStatus.BAD_REQUEST, "invalid_request_error", text)
+            return
+        answer = found[1]
+        is_chunked = "content-length" not in dict(answer.headers)
+        self.send_response_only(answer.status)
+        for name, value in (*answer.headers, *([("transfer-encoding", "chunked")] if is_chunked else [])):
+            self.send_header(name, value)
+        self.end_headers()
+        for piece in answer.pieces:
+            time.sleep(piece.after_ms / 1000)
+            if is_chunked:
+                self._chunk(piece.data)
+            else:
+                self.wfile.write(piece.data)
+        if answer.is_cut:
+            self.close_connection = True
+        elif is_chunked:
+            self.wfile.write(b"0\r\n\r\n")
+
+    def _chunk(self, data: bytes) -> None:
+        """Send a piece of a body without a length; an empty one would be its end."""
+        if data:
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
+
+    def _lose(self, how: str) -> None:
+        """End the connection in mid-answer, or before it."""
+        self.close_connection = True
+        if how == "reset":
+            # A socket that lingers for no time is reset when it closes.
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            socket.close(self.connection.detach())
+        elif how == "silent":
+            while self.connection.recv(1 << 16):
+                pass
 
     def _fail(self, status: int, kind: str, message: str, headers: dict[str, str] | None = None) -> None:
         """Answer in the provider's error shape."""
         self._send(status, self._form.error_body(kind, message), headers)
 
     def _send(
-        self, status: int, body: bytes, headers: dict[str, str] | None = None, cut: int | None = None
+        self, status: int, body: bytes, headers: dict[str, str] | None = None, turn: Turn | None = None
     ) -> None:
-        """Answer with a body of known length, or its first `cut` bytes."""
+        """Answer with a body of known length, or with so much of it as the turn lets through."""
         extra = {"content-type": "application/json", "content-length": str(len(body)), **(headers or {})}
         self._head(status, extra)
+        cut = turn.cut if turn else None
         if self.command != "HEAD":
             self.wfile.write(body if cut is None else body[:cut])
-        self.close_connection = self.close_connection or cut is not None
+        if turn is not None and cut is not None:
+            self._lose(turn.lost or "closed")
 
     def _head(self, status: int, headers: dict[str, str]) -> None:
         """Send the head of an answer."""

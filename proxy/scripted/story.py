@@ -1,6 +1,6 @@
 """The story file: what the scripted provider answers, turn by turn.
 
-Pure: no I/O.
+Pure: no I/O. A round is told in turns, which become answers of whatever API is asked, or was recorded.
 """
 
 import re
@@ -8,9 +8,10 @@ from typing import Annotated, Literal, Self
 
 import orjson
 import yaml
-from pydantic import Field, NonNegativeInt, ValidationError, field_validator, model_validator
+from pydantic import Field, JsonValue, NonNegativeInt, ValidationError, field_validator, model_validator
 
 from instrument.schema.base import Frozen
+from proxy.scripted.recording import RecordedAnswer
 
 
 class StoryError(Exception):
@@ -26,6 +27,15 @@ class StoryUsage(Frozen):
     cache_write_5m: NonNegativeInt = 0
     cache_write_1h: NonNegativeInt = 0
     reasoning: NonNegativeInt = 0
+    searches: NonNegativeInt = 0
+    """Web searches; a chat answer can show no more than one."""
+    tier: str | None = None
+    """The service tier that the answer names; none: the provider's usual one."""
+    speed: str | None = None
+    place: str | None = None
+    """As `inference_geo` in the answer; it and `speed` are Anthropic's alone, as are compactions."""
+    compactions: tuple["StoryUsage", ...] = ()
+    """Further iterations, which stand outside of the counts."""
 
 
 class WriteFile(Frozen):
@@ -44,16 +54,18 @@ class EditFile(Frozen):
 
 
 class StoryErrorAnswer(Frozen):
-    """An HTTP error to answer with."""
+    """An error to answer with."""
 
     status: Annotated[int, Field(ge=400, le=599)]
     type: str
     message: str
     retry_after: NonNegativeInt | None = None
+    after_events: NonNegativeInt | None = None
+    """In a stream: so many events come first, and the error is one too; none: it is the answer's status."""
 
 
 class Turn(Frozen):
-    """One answer: one of run, read, write, edit, error, cut, finish."""
+    """One answer: one of run, read, write, edit, error, cut, lost, finish."""
 
     say: str | None = None
     run: str | None = None
@@ -64,9 +76,17 @@ class Turn(Frozen):
     error: StoryErrorAnswer | None = None
     cut: NonNegativeInt | None = None
     """Bytes of the answer's body after which the connection is dropped; also beside another action."""
+    lost: Literal["closed", "reset", "silent"] | None = None
+    """How it is dropped; without `cut`, before any byte of an answer. Silent: only the client can end it."""
     finish: str | None = None
     usage: StoryUsage | None = None
     """None: `aux_usage`."""
+    raw_usage: dict[str, JsonValue] | None = None
+    """The provider's own usage object, right or wrong, instead of `usage`; an empty one is left out."""
+    model: str | None = None
+    """The model id named in the answer; none: the story's."""
+    times: Annotated[int, Field(ge=1)] | None = None
+    """How often it is given, as to retries, before the turn behind it takes its place; none: always."""
     delay_ms: NonNegativeInt = 0
     event_delay_ms: NonNegativeInt = 0
 
@@ -75,19 +95,31 @@ class Turn(Frozen):
         """Refuse a turn that would leave open what it does."""
         actions = [self.run, self.read, self.write, self.edit, self.error, self.finish]
         count = sum(action is not None for action in actions)
-        if count > 1 or (count == 0 and self.cut is None):
-            raise ValueError("a turn needs exactly one of run, read, write, edit, error, finish (or cut)")
-        if self.error is not None and (self.say is not None or self.cut is not None):
-            raise ValueError("an error turn has no say and no cut")
+        if count > 1 or (count == 0 and self.cut is None and self.lost is None):
+            raise ValueError(
+                "a turn needs exactly one of run, read, write, edit, error, finish (or cut, or lost)"
+            )
+        has_more = (self.say, self.cut, self.lost) != (None, None, None)
+        if self.error is not None and self.error.after_events is None and has_more:
+            raise ValueError("an error turn has no say, no cut and no lost, unless it comes after_events")
         return self
 
 
 class StoryRound(Frozen):
-    """The answers of one role in one round; without `round`, of every round not named."""
+    """The answers of one role in one round, told or recorded; without `round`, of every round not named."""
 
     role: Literal["coder", "reviewer"]
     round: Annotated[int, Field(ge=1)] | None = None
-    turns: Annotated[tuple[Turn, ...], Field(min_length=1)]
+    turns: Annotated[tuple[Turn, ...], Field(min_length=1)] | None = None
+    recorded: Annotated[tuple[RecordedAnswer, ...], Field(min_length=1)] | None = None
+    """Played as they are, in their order, whatever is asked."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        """Refuse a round that would leave open what it answers."""
+        if (self.turns is None) == (self.recorded is None):
+            raise ValueError("a round needs either turns or recorded")
+        return self
 
 
 class Story(Frozen):
@@ -115,17 +147,28 @@ class Story(Frozen):
         return captures
 
     def turns_of(self, role: str, story_round: int) -> tuple[Turn, ...]:
-        """The answers of one round.
+        """The answers of one round; empty where they are recorded.
 
         Raises:
             StoryError: The story has none for it.
         """
+        return self._find(role, story_round).turns or ()
+
+    def recorded_of(self, role: str, story_round: int) -> tuple[RecordedAnswer, ...]:
+        """The recorded answers of one round; empty where they are told, or where there is no such round."""
+        try:
+            return self._find(role, story_round).recorded or ()
+        except StoryError:
+            return ()
+
+    def _find(self, role: str, story_round: int) -> StoryRound:
+        """One round."""
         mine = [entry for entry in self.rounds if entry.role == role]
         for entry in mine:
             if entry.round == story_round:
-                return entry.turns
+                return entry
         if mine and mine[-1].round is None:
-            return mine[-1].turns
+            return mine[-1]
         raise StoryError(f"The story has no round {story_round} for the {role}: add one to it.")
 
 
@@ -137,7 +180,7 @@ def load_story(text: str) -> Story:
     """
     try:
         # Through JSON, since strict models take a list for a tuple from JSON only.
-        return Story.model_validate_json(orjson.dumps(yaml.safe_load(text)))
+        return Story.model_validate_json(_to_json(text))
     except yaml.YAMLError as error:
         raise StoryError(f"The story is not YAML: {' '.join(str(error).split())}.") from None
     except (TypeError, orjson.JSONEncodeError):
@@ -148,3 +191,16 @@ def load_story(text: str) -> Story:
             for item in error.errors(include_url=False, include_input=False, include_context=False)
         )
         raise StoryError(f"The story is wrong at {faults}.") from None
+
+
+def _to_json(text: str) -> bytes:
+    """The story as JSON; a recording is that already, and too long for a YAML parser.
+
+    Raises:
+        yaml.YAMLError: It is neither.
+        orjson.JSONEncodeError, TypeError: It holds what JSON cannot.
+    """
+    try:
+        return orjson.dumps(orjson.loads(text))
+    except orjson.JSONDecodeError:
+        return orjson.dumps(yaml.safe_load(text))

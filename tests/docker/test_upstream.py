@@ -1,9 +1,12 @@
 """A provider of its own in another container, over a real network: no story in the sidecar."""
 
+import contextlib
+import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import docker
 import pytest
 from testcontainers.core.config import testcontainers_config
 from testcontainers.core.container import DockerContainer
@@ -11,12 +14,13 @@ from testcontainers.core.container import DockerContainer
 from instrument.schema.vocabulary import Ended, RuntimeName
 from jobs.engine import Engine
 from jobs.images import ImageShelf
-from jobs.order import AgentWork, ProxyOrder
+from jobs.order import AgentWork, FallbackOrder, ProxyOrder
 from support.pods import World
 
 pytestmark = pytest.mark.docker
 
 KEY = "sk-test-only-the-proxy-has-this"
+SECOND_KEY = "sk-test-of-the-fallback-alone"
 PORT = 8000
 STORY = """
 rounds:
@@ -95,3 +99,27 @@ def test_the_key_goes_to_the_provider_and_never_into_the_job(world: World, provi
         path for path in order.folder.rglob("*") if path.is_file() and KEY in path.read_text(errors="replace")
     ]
     assert kept == []
+
+
+def test_a_fallback_answers_for_a_provider_that_nobody_reaches_and_its_key_is_in_no_container(
+    world: World, provider: Provider
+):
+    work = AgentWork(RuntimeName.CLAUDE, "claude-sonnet-4-5", b"Add a line to a.txt.")
+    nobody = provider.url.replace(f":{PORT}", f":{PORT + 1}")
+    fallback = FallbackOrder(provider.url, SECOND_KEY, "api_key")
+    proxy = ProxyOrder(base_url=nobody, secret=KEY, budget_microusd=1_000_000, fallbacks=(fallback,))
+    order = world.order("fallback", agent=work, proxy=proxy)
+    end = world.jobs.run(order, resumed=False)
+    assert end.report is not None
+    assert end.report.ended is Ended.EXITED
+    # Once only: whoever answered is asked first from then on.
+    assert [call.status for call in end.ledger.calls] == [None, 200, 200]
+    assert [call.cost_microusd for call in end.ledger.calls] == [0, 4500, 480]
+    assert provider.said.count(f"key {SECOND_KEY}") == 2
+    assert f"key {KEY}" not in provider.said
+    with contextlib.closing(docker.from_env()) as client:
+        for state in world.containers("fallback").values():
+            seen = json.dumps(client.api.inspect_container(state.id)) + client.api.logs(state.id).decode()
+            assert not any(key in seen for key in (KEY, SECOND_KEY))
+    kept = [path for path in order.folder.rglob("*") if path.is_file()]
+    assert not [path for path in kept if SECOND_KEY in path.read_text(errors="replace")]

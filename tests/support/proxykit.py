@@ -12,14 +12,18 @@ import orjson
 from instrument.ledger import read_ledger
 from instrument.schema.ledger import LedgerSummary
 from proxy.address import Address
+from proxy.books import Clock
 from proxy.client import ClientConnection
-from proxy.desk import Clock, Desk, Terms
+from proxy.desk import Desk, Terms
 from proxy.egress import NOWHERE
 from proxy.ledger import Ledger
 from proxy.listener import listen
+from proxy.masking import Masker
 from proxy.protocols import anthropic
 from proxy.protocols.wire import Wire
+from proxy.rates import Price
 from proxy.relay import House
+from proxy.routes import Route, Routes
 from proxy.upstream import Upstream
 
 MODEL = "claude-sonnet-4-5"
@@ -159,9 +163,12 @@ class Proxy:
         self.folder = folder
         self.socket = folder / "proxy.sock"
         self.ledger_path = folder / "ledger.jsonl"
+        self.ledger_class: type[Ledger] = Ledger
         self.wire: Wire = anthropic
         self.egress = NOWHERE
         self.provider = Provider()
+        self.fallbacks: list[Provider] = []
+        """The first is at 127.0.0.2, the next at 127.0.0.3, and so on."""
         self.connections: set[ClientConnection] = set()
         self.failures: list[BaseException] = []
         self.marks = 0
@@ -169,6 +176,8 @@ class Proxy:
         self.deadline_s = 100.0
         self.now_s = 0.0
         self.is_provider_dead = False
+        self.known_secrets = ["real-key"]
+        self.own_prices: dict[str, Price] = {}
         self.request_timeout_s = 60.0
         self._writers: list[asyncio.StreamWriter] = []
 
@@ -177,24 +186,18 @@ class Proxy:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Proxy"]:
-        tcp = await asyncio.start_server(self.provider.serve, "127.0.0.1", 0)
-        self.provider.port = tcp.sockets[0].getsockname()[1]
+        routes, servers = await self._start_providers()
         if self.is_provider_dead:
-            tcp.close()
-        ledger = Ledger(self.ledger_path)
+            servers[0].close()
+        ledger = self.ledger_class(self.ledger_path)
         clock = Clock(utc=lambda: datetime(2026, 11, 30, tzinfo=UTC), monotonic=lambda: self.now_s)
-        desk = Desk(self.wire, Terms(self.budget_microusd, self.deadline_s), ledger, clock, self.mark)
+        terms = Terms(self.budget_microusd, self.deadline_s, self.own_prices)
+        desk = Desk(self.wire, terms, ledger, clock, self.mark, Masker(self.known_secrets))
         desk.open()
-        upstream = Upstream(Address("127.0.0.1", self.provider.port, is_tls=False, prefix=b""))
-        house = House(
-            self.wire,
-            desk,
-            upstream,
-            self.wire.auth_header(b"real-key", is_bearer=False),
-            self.failures.append,
-            self.egress,
-        )
+        house = House(self.wire, desk, routes, self.failures.append, self.egress)
         loop = asyncio.get_running_loop()
+        # By default an error in a callback is merely logged.
+        loop.set_exception_handler(lambda _, context: self.failures.append(RuntimeError(str(context))))
         server = await loop.create_unix_server(
             lambda: ClientConnection(house, self.connections, self.request_timeout_s),
             sock=listen(self.socket),
@@ -208,11 +211,24 @@ class Proxy:
             server.close()
             for connection in list(self.connections):
                 connection.cut()
-            upstream.close()
-            tcp.close()
+            routes.close()
+            for tcp in servers:
+                tcp.close()
             # One turn for each side to notice: what is not closed by then is a warning, so an error.
             await asyncio.sleep(0.01)
             ledger.close()
+
+    async def _start_providers(self) -> tuple[Routes, list[asyncio.Server]]:
+        """Each provider at a loopback address of its own, with a key of its own."""
+        routes, servers = [], []
+        for n, provider in enumerate((self.provider, *self.fallbacks), start=1):
+            host, key = f"127.0.0.{n}", b"real-key" if n == 1 else b"key-%d" % n
+            server = await asyncio.start_server(provider.serve, host, 0)
+            provider.port = server.sockets[0].getsockname()[1]
+            upstream = Upstream(Address(host, provider.port, is_tls=False, prefix=b""))
+            routes.append(Route(upstream, self.wire.auth_header(key, is_bearer=False)))
+            servers.append(server)
+        return Routes(routes), servers
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         reader, writer = await asyncio.open_unix_connection(str(self.socket), limit=1 << 24)

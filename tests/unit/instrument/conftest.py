@@ -138,6 +138,19 @@ class Events:
         } | fields
 
     @staticmethod
+    def noticed(key: str, what: str, **fields: Any) -> dict[str, Any]:
+        return {
+            "kind": "notice_raised",
+            "key": key,
+            "role": "coder",
+            "round": 1,
+            "what": what,
+            "call": 3,
+            "spent_microusd": 8,
+            "budget_microusd": 10,
+        } | fields
+
+    @staticmethod
     def stopped(state_seq: int, stop: str) -> dict[str, Any]:
         return {
             "kind": "transition",

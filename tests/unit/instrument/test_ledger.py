@@ -5,11 +5,12 @@ from datetime import UTC, datetime
 import pytest
 
 from instrument.ledger import read_ledger
-from instrument.schema.ledger import CallEnded, CallStarted, Denied, LedgerOpened
+from instrument.schema.ledger import CallEnded, CallStarted, Denied, LedgerOpened, Notice
 from instrument.schema.usage import Usage
+from instrument.schema.vocabulary import NoticeKind
 
 AT = datetime(2026, 11, 30, 12, tzinfo=UTC)
-Row = LedgerOpened | CallStarted | CallEnded | Denied
+Row = LedgerOpened | CallStarted | CallEnded | Denied | Notice
 OPENED = LedgerOpened(at_utc=AT, budget_microusd=9, price_package="genai-prices 0")
 
 
@@ -90,6 +91,23 @@ def test_case_04_a_ledger_of_refusals_only_has_no_success() -> None:
 def test_denied_rows_are_kept() -> None:
     denied = Denied(at_utc=AT, reason="budget", method="POST", path="/v1/messages")
     assert read_ledger(lines(OPENED, denied)).denied == (denied,)
+
+
+def test_notices_are_kept_in_order_and_are_no_damage() -> None:
+    common = {"at_utc": AT, "n": 1, "spent_microusd": 8, "budget_microusd": 9}
+    notices = tuple(Notice(what=what, **common) for what in (NoticeKind.BUDGET_80, NoticeKind.AUTH_REFUSED))
+    summary = read_ledger(lines(OPENED, started(1), ended(1), *notices))
+    assert (summary.notices, summary.bad_lines) == (notices, 0)
+    assert not summary.is_lower_bound
+
+
+def test_each_attempt_names_the_host_that_was_asked_and_an_old_ledger_names_none() -> None:
+    asked = started(1).model_copy(update={"host": "a.example.org"})
+    old = b'{"kind":"call_started","n":2,"at_utc":"2026-11-30T12:00:00Z","path":"/v1/messages","model":"m",'
+    old += b'"reserved_microusd":5,"user_agent":""}\n'
+    summary = read_ledger(lines(OPENED, asked, ended(1)) + old)
+    assert [call.host for call in summary.calls] == ["a.example.org", None]
+    assert summary.bad_lines == 0
 
 
 def test_an_empty_ledger_is_no_damage() -> None:

@@ -8,7 +8,7 @@ from instrument.found import find_tasks
 from instrument.report import TaskNotFoundError, build_report, one_task
 from instrument.schema.state import Grants
 from instrument.schema.usage import Usage
-from instrument.schema.vocabulary import DoneReason, Purpose, Stage, StopReason
+from instrument.schema.vocabulary import DoneReason, NoticeKind, Purpose, Stage, StopReason
 
 KEY_1 = "api-007-implement-1-aaaaaaaa"
 KEY_2 = "api-007-review-1-bbbbbbbb"
@@ -245,6 +245,19 @@ def test_a_difference_without_calls_and_without_an_end_still_shows(home: Any, ev
 
     assert [(job.role, job.collected) for job in row.jobs] == [("coder", True), ("reviewer", False)]
     assert [(agent.version, agent.version_pinned) for agent in row.agents] == [("2.1.332", "2.1.400")]
+
+
+def test_what_was_noticed_counts_once_a_job_over_all_runs(home: Any, events: Any) -> None:
+    for name in ("api-001.old-1", "api-001"):
+        folder = home.folder(name)
+        folder.write_merged(0)
+        folder.write_events(
+            events.noticed(KEY_1, "budget_80"),
+            events.noticed(KEY_1, "budget_80"),
+            events.noticed(KEY_2, "auth_refused", calls=2),
+        )
+
+    assert only(home).notices == {NoticeKind.BUDGET_80: 2, NoticeKind.AUTH_REFUSED: 2}
 
 
 def test_a_merge_before_its_ready_commit_has_no_lead_time(home: Any) -> None:

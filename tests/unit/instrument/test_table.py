@@ -220,3 +220,26 @@ def test_no_line_is_wider_than_a_terminal(home: Any, events: Any, stop: StopReas
 )
 def test_durations_are_cut_not_rounded_up(duration_ms: int, shown: str) -> None:
     assert show_ms(duration_ms) == shown
+
+
+def test_searches_that_were_paid_are_shown(home: Any, events: Any) -> None:
+    folder = home.folder("api-007")
+    folder.write_merged(20_001)
+    usage = {"input_tokens": 1, "web_searches": 2}
+    folder.write_events(events.call(KEY_1, 1, 20_001, usage), events.job(KEY_1, 20_001, 1))
+
+    assert "output 0, web searches 2" in " ".join(text(home).split())
+
+
+def test_what_was_noticed_is_named_with_the_number_of_its_jobs(home: Any, events: Any) -> None:
+    folder = home.folder("api-007")
+    folder.write_merged(0)
+    folder.write_events(
+        events.noticed(KEY_1, "budget_80"),
+        events.noticed(KEY_1, "cache_missed", calls=3, input_tokens=30_000),
+        events.noticed(KEY_2, "budget_80"),
+    )
+
+    shown = render(build_report(find_tasks(home.path), None))
+
+    assert "    noticed   budget_80 in 2 jobs, cache_missed in 1 job\n" in shown

@@ -16,7 +16,7 @@ from jobs.collect import collect as take
 from jobs.collect import end_of_container, may_have_cost, out_cap
 from jobs.engine.states import ContainerState
 from jobs.handover import keep_inputs, mark_started
-from jobs.order import AgentWork, JobOrder, ProxyOrder
+from jobs.order import AgentWork, FallbackOrder, JobOrder, ProxyOrder
 from support.orders import make_order
 
 collect = partial(take, has_cost=False)
@@ -251,3 +251,23 @@ def test_only_names_that_a_job_writes_have_a_cap(tmp_path: Path) -> None:
     assert out_cap(order, "diff.patch")
     for name in ("commands/../job.json", "commands/.hidden", "commands/a/b", "", "commands/", "job.json\n"):
         assert out_cap(order, name) is None
+
+
+def test_a_key_that_a_provider_told_the_agent_is_kept_nowhere_but_in_the_diff(tmp_path: Path) -> None:
+    keys = ("sk-first-key-of-all", "sk-second-key-of-all")
+    fallback = FallbackOrder("https://b.example.org", keys[1], "api_key")
+    order = make_order(tmp_path, agent=CLAUDE, proxy=replace(PROXY, secret=keys[0], fallbacks=(fallback,)))
+    said = f'{{"type": "x", "text": "bad key {keys[0]}, {keys[1]}"}}\n'.encode()
+    names = ("transcript.jsonl", "agent-stderr.txt", "review.md", "diff.patch")
+    out = archive("out", {"job.json": report(order), **dict.fromkeys(names, said)})
+    collect(order, END, out, None)
+    kept = {name: (order.folder / "out" / name).read_bytes() for name in names}
+    assert kept.pop("diff.patch") == said
+    assert set(kept.values()) == {b'{"type": "x", "text": "bad key ***, ***"}\n'}
+    modes = {path.stat().st_mode & 0o777 for path in (order.folder / "out").iterdir()}
+    assert modes == {0o600}
+
+
+def test_a_local_servers_placeholder_is_no_key_that_could_spoil_a_report(tmp_path: Path) -> None:
+    order = make_order(tmp_path, agent=CLAUDE, proxy=replace(PROXY, secret="exit_code"))
+    assert collect(order, END, archive("out", {"job.json": report(order)}), None).report is not None

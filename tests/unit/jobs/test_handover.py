@@ -18,7 +18,7 @@ from jobs.handover import (
     was_started,
 )
 from jobs.inside.order import parse_order
-from jobs.order import AgentWork, Command, JobOrder, Limits, ProxyOrder
+from jobs.order import AgentWork, Command, FallbackOrder, JobOrder, Limits, ProxyOrder
 from support.orders import COMMIT, make_order
 
 WORK = AgentWork(RuntimeName.COMMAND, None, b"do it", line="true")
@@ -26,6 +26,7 @@ CLAUDE = AgentWork(RuntimeName.CLAUDE, "claude-sonnet-4-5", b"do it")
 PROXY = ProxyOrder(
     "https://api.example.org", secret="sk-secret-value", budget_microusd=7, story=b"rounds: []"
 )
+FALLBACK = FallbackOrder("https://b.example.org", "sk-other-secret-value", "bearer")
 
 
 def document(order: JobOrder) -> dict[str, object]:
@@ -149,6 +150,20 @@ def test_the_sidecar_is_told_one_line(tmp_path: Path) -> None:
     assert sidecar_line(make_order(tmp_path)) == b""
 
 
+def test_fallbacks_and_what_must_not_be_kept_travel_in_that_line_alone(tmp_path: Path) -> None:
+    proxy = replace(PROXY, fallbacks=(FALLBACK,))
+    order = make_order(
+        tmp_path, agent=CLAUDE, proxy=proxy, env={"TOKEN": "env-value", "N": "1", "L": "a\nbcd"}
+    )
+    told = json.loads(sidecar_line(order))
+    assert told["fallbacks"] == [
+        {"base_url": "https://b.example.org", "secret": "sk-other-secret-value", "auth": "bearer"}
+    ]
+    assert told["masked"] == ["env-value"]
+    assert "secret-value" not in json.dumps(document(order)) + repr(order)
+    assert proxy.secrets == ("sk-secret-value", "sk-other-secret-value")
+
+
 def test_a_pod_that_began_is_known_to_the_next_process(tmp_path: Path) -> None:
     order = make_order(tmp_path)
     keep_inputs(order, document(order))
@@ -158,11 +173,12 @@ def test_a_pod_that_began_is_known_to_the_next_process(tmp_path: Path) -> None:
 
 
 def test_a_log_is_kept_with_its_secrets_masked(tmp_path: Path) -> None:
-    order = make_order(tmp_path, proxy=PROXY, env={"TOKEN": "env-secret-value"})
+    proxy = replace(PROXY, fallbacks=(FALLBACK,))
+    order = make_order(tmp_path, proxy=proxy, env={"TOKEN": "env-secret-value"})
     order.folder.mkdir(parents=True)
-    keep_log(order, "proxy.log", b"saw sk-secret-value and env-secret-value\n")
+    keep_log(order, "proxy.log", b"saw sk-secret-value, sk-other-secret-value and env-secret-value\n")
     keep_log(order, "empty.log", b"")
-    assert (order.folder / "proxy.log").read_bytes() == b"saw *** and ***\n"
+    assert (order.folder / "proxy.log").read_bytes() == b"saw ***, *** and ***\n"
     assert not (order.folder / "empty.log").exists()
 
 

@@ -75,6 +75,10 @@ coder = "prompts/coder.md.j2"
 [provider.anthropic]
 base_url = "http://gateway.internal:4000/anthropic"
 auth = "bearer"
+[[provider.anthropic.fallback]]
+[[provider.anthropic.fallback]]
+base_url = "http://127.0.0.1:8080"
+key_env = "LOCAL_KEY"
 """
 
 
@@ -117,6 +121,10 @@ def test_every_key_reaches_the_configuration() -> None:
     assert (config.prompts.coder, config.prompts.reviewer) == ("prompts/coder.md.j2", None)
     assert config.provider.anthropic.base_url == "http://gateway.internal:4000/anthropic"
     assert config.provider.anthropic.key_variable == "ANTHROPIC_AUTH_TOKEN"
+    first, second = config.provider.anthropic.fallback
+    assert (first.base_url, first.auth) == ("https://api.anthropic.com", "api_key")
+    assert (second.base_url, second.key_variable) == ("http://127.0.0.1:8080", "LOCAL_KEY")
+    assert config.provider.openai.fallback == ()
     assert config.egress is not None
     assert (config.egress.allow[1], config.egress.agents) == ("*.example.net:8443", True)
     assert config.provider.openai.base_url == "https://api.openai.com"
@@ -172,7 +180,7 @@ def test_all_faults_come_at_once_each_with_its_line() -> None:
         ("[limits]\nsame_command = -1\n", "4: [limits] same_command must be at least 0"),
         (
             "[egress]\nallow = ['https://x']\n",
-            "4: [egress] allow, item 1 must be a host, host:port or *.domain",
+            "4: [egress] allow, item 1 must be a host, host:port or *.domain, also with =address",
         ),
         ("[merge]\npush = 1\n", "4: [merge] push must be true or false"),
         ('[limits]\npids = "many"\n', "4: [limits] pids must be a whole number"),
@@ -245,6 +253,35 @@ def test_all_faults_come_at_once_each_with_its_line() -> None:
         (
             "[job]\nenv = ['K']\n[provider.openai]\nkey_env = 'K'\n",
             "4: [job] env: K holds the provider's key, which no job may have",
+        ),
+        (
+            "[[provider.openai.fallback]]\nkey_env = 'A'\n[[provider.openai.fallback]]\nbase_url = 'x'\n",
+            "6: [provider.openai.fallback] base_url, item 2 must be an address such as",
+        ),
+        (
+            "[[provider.openai.fallback]]\nkey_env = 'A'\n[[provider.openai.fallback]]\nauth = 'bearer'\n",
+            '6: unknown key "auth" in [provider.openai.fallback]; known: base_url, key_env',
+        ),
+        (
+            "[[provider.anthropic.fallback]]\nprices = {}\n",
+            '4: unknown key "prices" in [provider.anthropic.fallback]; known: auth, base_url, key_env',
+        ),
+        (
+            "[provider.anthropic]\nfallback = 'x'\n",
+            "4: [provider.anthropic] fallback must be a list, such as",
+        ),
+        ("[provider.openai]\nfallback = ['x']\n", "4: [provider.openai] fallback, item 1 must be a table"),
+        (
+            "[[provider.anthropic.fallback]]\nkey_env = 'A'\n" * 2,
+            "3: [provider] anthropic has one base_url with one key twice in its fallbacks; take one out",
+        ),
+        (
+            "[[provider.openai.fallback]]\n",
+            "3: [provider] openai has one base_url with one key twice in its fallbacks; take one out",
+        ),
+        (
+            "[job]\nenv = ['SECOND_KEY']\n[[provider.openai.fallback]]\nkey_env = 'SECOND_KEY'\n",
+            "4: [job] env: SECOND_KEY holds the provider's key, which no job may have",
         ),
         ("[paths]\nprotected = ['[Z-a]']\n", "4: [paths] protected, item 1 "),
         (

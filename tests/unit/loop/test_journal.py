@@ -13,6 +13,7 @@ from instrument.schema.events import (
     CheckEnded,
     Continued,
     ModelCallEnded,
+    NoticeRaised,
     RequestDenied,
     RulingRecorded,
     RunEnded,
@@ -21,7 +22,7 @@ from instrument.schema.events import (
     Transition,
 )
 from instrument.schema.usage import Usage
-from instrument.schema.vocabulary import EffectKind, Outcome, Purpose, Role, Stage, StopReason
+from instrument.schema.vocabulary import EffectKind, NoticeKind, Outcome, Purpose, Role, Stage, StopReason
 from loop.journal import Journal
 from support.ends import START
 from support.repos import mode_of
@@ -63,6 +64,8 @@ CALL |= {"estimated": False, "unknown_price": False, "duration_ms": 1}
 MOVE = {"state_seq": 4, "key": KEY, "from_stage": Stage.IMPLEMENT, "outcome": Outcome.DIFF_RETURNED}
 MOVE |= {"to_stage": Stage.IMPLEMENT, "spent_microusd": 5, "lower_bound": False}
 OTHER_MODEL = {"key": KEY, "role": Role.CODER, "round": 1, "what": "model", "asked": "a", "found": "b"}
+NOTICE = {"key": KEY, "role": Role.CODER, "round": 1, "what": NoticeKind.BUDGET_80, "call": 1}
+NOTICE |= {"spent_microusd": 8, "budget_microusd": 10}
 CHECK = {"key": KEY, "name": "unit", "exit_code": 0, "timed_out": False, "duration_ms": 1}
 WENT_ON = {"state_seq": 9, "how": "ruling", "stop": StopReason.NO_CHANGE, "to_stage": Stage.IMPLEMENT}
 
@@ -74,6 +77,7 @@ WENT_ON = {"state_seq": 9, "how": "ruling", "stop": StopReason.NO_CHANGE, "to_st
         (AttemptInterrupted, {"key": KEY, "interruptions": 1}, {"key": "other"}),
         (AttemptCancelled, {"key": KEY, "signal": 2}, {"key": "other"}),
         (ModelCallEnded, CALL, {"call": 2}),
+        (NoticeRaised, NOTICE, {"what": NoticeKind.BUDGET_95}),
         (CheckEnded, CHECK, {"name": "lint"}),
         (RequestDenied, {"key": KEY, "reason": "path", "count": 2}, {"reason": "budget"}),
         (AgentDiffered, OTHER_MODEL, {"found": "c"}),

@@ -1,12 +1,12 @@
 import io
 
-from instrument.schema.ledger import LedgerSummary
+from instrument.schema.ledger import LedgerSummary, Notice
 from instrument.schema.state import Spend, Stop
-from instrument.schema.vocabulary import Outcome, Stage, StopReason
+from instrument.schema.vocabulary import NoticeKind, Outcome, Stage, StopReason
 from loop.machine.effects import FindBase, Implement
 from loop.machine.facts import JobFacts
 from loop.progress import Progress
-from support.ends import call, coder_end
+from support.ends import START, call, coder_end
 from support.lives import CLAUDE, new_state
 
 CODER = Implement(
@@ -74,3 +74,30 @@ def test_a_long_job_is_heard_of_every_fifteen_seconds():
         "15 s, 1 calls, 110 tokens, $0.0010",
         "31 s, 1 calls, 110 tokens, $0.0010",
     ]
+
+
+def notice(what: NoticeKind, **figures) -> Notice:
+    return Notice(at_utc=START, what=what, n=3, spent_microusd=810_000, budget_microusd=1_000_000, **figures)
+
+
+def test_what_the_proxy_noticed_is_said_at_once_and_once_a_job():
+    progress, stream, clock = made()
+    progress.began(STATE, CODER, resumed=False)
+    spent = notice(NoticeKind.BUDGET_80)
+    denied = notice(NoticeKind.AUTH_REFUSED, calls=2)
+    missed = notice(NoticeKind.CACHE_MISSED, calls=3, input_tokens=30_000)
+    for clock.now in (2, 4):
+        progress.beats(clock.now, LedgerSummary(notices=(spent,)))
+    end = coder_end("k")
+    ledger = end.ledger.model_copy(update={"notices": (spent, denied, missed)})
+    progress.ended(
+        STATE, Outcome.DIFF_RETURNED, STATE, JobFacts(key="k", end=end.model_copy(update={"ledger": ledger}))
+    )
+    assert stream.getvalue().splitlines()[1:-1] == [
+        "           coder 2: $0.8100 of the job's $1.0000 are spent",
+        "           coder 2: the provider refused the key 2 times in a row",
+        "           coder 2: 3 calls in a row read nothing from the provider's cache: 30000 input tokens",
+    ]
+    progress.began(STATE, CODER, resumed=False)
+    progress.beats(5, LedgerSummary(notices=(spent,)))
+    assert stream.getvalue().count("are spent") == 2

@@ -1,8 +1,10 @@
 from instrument.schema.events import EVENT
 from instrument.schema.job import AgentNames
+from instrument.schema.ledger import Notice
 from instrument.schema.state import Attempt
 from instrument.schema.vocabulary import (
     EffectKind,
+    NoticeKind,
     Outcome,
     Purpose,
     Role,
@@ -83,6 +85,25 @@ def test_a_jobs_end_names_who_worked_as_its_report_does():
         *("codex", "0.171.0"),
         *("gpt-5.5", "gpt-5.5-2026-01-01"),
     )
+
+
+def test_what_the_proxy_noticed_is_an_event_of_its_job_with_its_figures():
+    notice = Notice(
+        at_utc=START,
+        what=NoticeKind.CACHE_MISSED,
+        n=4,
+        spent_microusd=10,
+        budget_microusd=1000,
+        calls=3,
+        input_tokens=30_000,
+    )
+    ended = coder_end(KEY, calls=(call(1).model_copy(update={"host": "a.example.org"}),))
+    ended = ended.model_copy(update={"ledger": ended.ledger.model_copy(update={"notices": (notice,)})})
+    asked, noticed = moved(EffectKind.IMPLEMENT, JobFacts(key=KEY, end=ended))[:2]
+    assert asked.host == "a.example.org"
+    assert (noticed.kind, noticed.key, noticed.role, noticed.round) == ("notice_raised", KEY, Role.CODER, 2)
+    assert (noticed.what, noticed.call, noticed.calls) == (NoticeKind.CACHE_MISSED, 4, 3)
+    assert (noticed.spent_microusd, noticed.budget_microusd, noticed.input_tokens) == (10, 1000, 30_000)
 
 
 def test_commands_are_named_with_their_ends_and_never_with_their_output():

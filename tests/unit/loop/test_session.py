@@ -4,9 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from instrument.schema.vocabulary import ProviderName
+from loop.config import parse_config
 from loop.errors import BusyError, Exit, UsageError
 from loop.git.errors import GitError
 from loop.problems import Problems
+from loop.session import read_providers
 from support.repos import TASK, TASK_TEXT, TOML, Desk, edited
 
 OTHER = "tasks/001-first.md"
@@ -91,6 +94,26 @@ def test_what_the_host_must_have(desk: Desk):
     assert refused(desk) == "factory.toml:13: [job] env: JOB_SECRET is not set here; set it"
     desk.environment["JOB_SECRET"] = "x" * 8
     assert refused(desk, story=None) == f"{CLAUDE_KEY} is not set; set it to the provider's key"
+
+
+def test_every_fallback_needs_its_own_key(desk: Desk):
+    fallback = "\n[[provider.anthropic.fallback]]\nkey_env = 'SECOND_KEY'\n"
+    desk.commit({"factory.toml": TOML + fallback})
+    desk.environment[CLAUDE_KEY] = "sk-first"
+    assert refused(desk, story=None) == "SECOND_KEY is not set; set it to the provider's key"
+
+
+def test_providers_are_read_in_order_with_the_keys_of_the_host():
+    fallback = "[[provider.anthropic.fallback]]\nbase_url = 'http://127.0.0.1:8080'\nauth = 'bearer'\n"
+    config = parse_config(f"[repo]\nname = 'demo'\n{fallback}".encode())
+    keys = {CLAUDE_KEY: "sk-first", "ANTHROPIC_AUTH_TOKEN": "sk-second"}
+    providers = read_providers(config, keys)
+    assert [(way.base_url, way.auth, way.secret) for way in providers[ProviderName.ANTHROPIC].ways] == [
+        ("https://api.anthropic.com", "api_key", "sk-first"),
+        ("http://127.0.0.1:8080", "bearer", "sk-second"),
+    ]
+    assert providers[ProviderName.OPENAI].fallbacks == ()
+    assert "sk-second" not in repr(providers)
 
 
 def test_what_the_host_has_lost_since_is_asked_for_before_the_task_goes_on(desk: Desk):

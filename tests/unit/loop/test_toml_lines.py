@@ -50,3 +50,11 @@ def test_a_key_that_does_not_stand_is_blamed_on_the_nearest_table() -> None:
     assert locate(TEXT).of("checks", "unit", "odd key", "timeout_s") == 14
     assert locate(TEXT).of("checks", "unit", "nope") == 9
     assert locate(TEXT).of("nope") is None
+
+
+def test_the_tables_of_an_array_are_told_apart_by_their_number() -> None:
+    lines = locate("[a]\n[[a.b]]\nx = 1\n[[a.b]]\ny = 2\n[c]\nx = 3\n")
+    assert (lines.of("a", "b"), lines.of("a", "b", 0), lines.of("a", "b", 1)) == (2, 2, 4)
+    assert (lines.of("a", "b", 0, "x"), lines.of("a", "b", 1, "y"), lines.of("c", "x")) == (3, 5, 7)
+    assert lines.of("a", "b", 1, "x") == 4
+    assert lines.of("c", "x", 7) == 7

@@ -21,7 +21,17 @@ EGRESS = Egress(tuple(RULES))
         ("Packages.Example.ORG.", RULES[0]),
         ("*.example.net", RULES[1]),
         ("mirror.example.org:8080", RULES[2]),
+        ("mirror.example.org.:8080", RULES[2]),
         ("localhost:1", Rule("localhost", 1)),
+        ("8.8.8.8", Rule("8.8.8.8", 443, address="8.8.8.8")),
+        ("10.0.0.5:8081", Rule("10.0.0.5", 8081, address="10.0.0.5")),
+        ("mirror.corp=10.0.0.5", Rule("mirror.corp", 443, address="10.0.0.5")),
+        ("Mirror.Corp.:8443=FD00::5", Rule("mirror.corp", 8443, address="fd00::5")),
+        ("*.corp=192.168.1.9", Rule("corp", 443, has_subdomains=True, address="192.168.1.9")),
+        # Listed, but never reached: no entry opens what lies on the machine itself.
+        ("127.0.0.1:80", Rule("127.0.0.1", 80)),
+        ("169.254.169.254:80", Rule("169.254.169.254", 80)),
+        ("2130706433", Rule("2130706433", 443)),
         *(
             (bad, None)
             for bad in (
@@ -35,6 +45,17 @@ EGRESS = Egress(tuple(RULES))
                 "a b",
                 "x..y",
                 "*.*.x",
+                "x=",
+                "=10.0.0.5",
+                "x=y",
+                "x=10.0.0.5:80",
+                "x=010.0.0.5",
+                "x=127.0.0.1",
+                "x=0.0.0.0",
+                "x=169.254.169.254",
+                "x=::1",
+                "x=::ffff:127.0.0.1",
+                "x=fe80::1",
             )
         ),
     ],
@@ -98,13 +119,28 @@ def test_what_is_no_target_is_denied(target: str):
             "fe80::1%eth0",
             "fd00::1",
         ),
+        *("100.100.100.200", "192.0.0.192", "168.63.129.16", "198.18.0.1", "fd00:ec2::254", "fec0::1"),
         *(
             "::ffff:127.0.0.1",
             "::ffff:10.0.0.1",
+            "::ffff:169.254.169.254",
+            "0:0:0:0:0:ffff:7f00:1",
+            "::127.0.0.1",
+            "::ffff:0:127.0.0.1",
             "64:ff9b::a00:1",
+            "64:ff9b::169.254.169.254",
+            "64:ff9b:1::a00:1",
             "2002:7f00:1::",
+            "2002:a9fe:a9fe::1",
+            "2001:0:4136:e378:8000:63bf:80ff:fffe",
             "ff02::1",
+            "ff05::1:3",
+            "100::1",
+            "4000::1",
             "not an address",
+            "",
+            "127.1",
+            "0x7f.0.0.1",
         ),
     ],
 )
@@ -114,7 +150,10 @@ def test_addresses_inside_are_closed_in_every_disguise(address: str):
 
 @pytest.mark.parametrize(
     "address",
-    ["8.8.8.8", "172.32.0.1", "192.169.0.1", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"],
+    [
+        *("8.8.8.8", "172.32.0.1", "192.169.0.1", "100.128.0.1", "168.63.129.17"),
+        *("2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::1"),
+    ],
 )
 def test_addresses_outside_are_open(address: str):
     assert not is_closed(address)
@@ -131,6 +170,58 @@ def test_a_name_with_one_address_inside_is_denied_whole():
     assert found("8.8.8.8", "8.8.4.4") == ["8.8.8.8", "8.8.4.4"]
     with pytest.raises(EgressDeniedError, match=r"leads to 10\.0\.0\.1"):
         found("8.8.8.8", "10.0.0.1")
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "127.0.0.1",
+        "169.254.169.254",
+        "::1",
+        "fe80::1%2",
+        "::ffff:10.0.0.1",
+        "64:ff9b::7f00:1",
+        "0.0.0.0",
+        "::",
+    ],
+)
+def test_one_address_inside_among_many_denies_wherever_it_stands(inside: str):
+    for answers in ([inside], [inside, "8.8.8.8"], ["8.8.8.8", "2606:4700::1111", inside]):
+        with pytest.raises(EgressDeniedError, match="an address that jobs may not reach"):
+            found(*answers)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["127.1", "2130706433", "0x7f000001", "0177.0.0.1", "017700000001", "0x7f.1", "10.1", "0", "localhost"],
+)
+def test_a_spelling_that_the_system_takes_for_an_address_inside_is_denied_by_what_it_means(name: str):
+    egress = Egress((Rule(name, 443),))
+    host, port = egress.judge(f"{name.upper()}:443")
+    with pytest.raises(EgressDeniedError, match="an address that jobs may not reach"):
+        asyncio.run(egress.find(host, port))
+
+
+def test_an_address_that_the_list_names_is_where_its_host_leads_and_nobody_is_asked():
+    async def resolve(_host: str, _port: int) -> list[str]:
+        raise AssertionError
+
+    entries = ("mirror.corp:8443=10.0.0.5", "mirror.corp:8443=fd00::5", "10.0.0.6:8081", "*.corp:8443")
+    egress = Egress(tuple(rule for rule in map(parse_rule, entries) if rule), resolve)
+    assert asyncio.run(egress.find(*egress.judge("MIRROR.corp.:8443"))) == ["10.0.0.5", "fd00::5"]
+    assert asyncio.run(egress.find(*egress.judge("10.0.0.6:8081"))) == ["10.0.0.6"]
+    for target in ("mirror.corp:443", "10.0.0.6:443", "10.0.0.5:8443", "10.0.0.7:8081", "x.mirror:8443"):
+        with pytest.raises(EgressDeniedError, match="is not in"):
+            egress.judge(target)
+
+
+def test_a_name_whose_address_is_not_named_never_leads_to_one_that_another_entry_names():
+    async def resolve(_host: str, _port: int) -> list[str]:
+        return ["10.0.0.5"]
+
+    egress = Egress((Rule("mirror.corp", 443, address="10.0.0.5"), Rule("evil.example.org", 443)), resolve)
+    with pytest.raises(EgressDeniedError, match=r"leads to 10\.0\.0\.5"):
+        asyncio.run(egress.find("evil.example.org", 443))
 
 
 def test_an_unknown_name_is_one_sentence():

@@ -1,9 +1,16 @@
 """Requests out of bytes."""
 
-import pytest
+import tracemalloc
 
-from proxy.inbound import RequestReader
+import pytest
+from hypothesis import given, settings
+
+from proxy.address import parse_address
+from proxy.headers import request_bytes
+from proxy.inbound import MAX_HEAD_BYTES, RequestReader
 from proxy.protocols import anthropic
+from support.mutations import hostile_streams
+from support.strict import take_request
 
 POST = b"POST /v1/messages?beta=true HTTP/1.1\r\nHost: x\r\nX-A: 1\r\nContent-Length: 5\r\n\r\nhello"
 
@@ -52,3 +59,54 @@ def test_only_what_may_be_forwarded_is_invited(path: bytes, invited: int) -> Non
     reader.feed(b"POST %b HTTP/1.1\r\nhost: x\r\nexpect: 100-Continue\r\ncontent-length: 5\r\n\r\n" % path)
     assert len(invitations) == invited
     assert (reader.fault is None) is bool(invited)
+
+
+@settings(max_examples=1000, deadline=None)
+@given(pieces=hostile_streams())
+def test_whatever_is_read_as_a_request_is_one_request_when_it_is_written_again(pieces: list[bytes]) -> None:
+    reader = RequestReader(anthropic, lambda: None)
+    for piece in pieces:
+        reader.feed(piece)
+    for each in reader.requests:
+        if each.refusal is None and each.head.method != "CONNECT":
+            sent = request_bytes(
+                each.head, each.body, parse_address("http://provider"), (b"x-api-key", b"real-key")
+            )
+            taken = take_request(sent)
+            assert taken is not None
+            got, rest = taken
+            assert (got.body, rest) == (each.body, b"")
+
+
+@given(pieces=hostile_streams())
+def test_any_chunking_of_hostile_bytes_is_read_the_same_way(pieces: list[bytes]) -> None:
+    whole, cut = reader_of(b"".join(pieces), 1 << 20), RequestReader(anthropic, lambda: None)
+    for piece in pieces:
+        cut.feed(piece)
+    assert list(cut.requests) == list(whole.requests)
+    assert cut.fault == whole.fault
+
+
+def test_a_long_body_is_no_part_of_the_next_head() -> None:
+    body = b"x" * 2 * MAX_HEAD_BYTES
+    long = b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    reader = RequestReader(anthropic, lambda: None)
+    reader.feed(long + POST[:10])
+    reader.feed(POST[10:])
+    assert [len(request.body) for request in reader.requests] == [len(body), 5]
+    assert reader.fault is None
+
+
+def test_what_follows_a_chunked_body_is_no_header_and_is_not_kept() -> None:
+    raw = b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
+    trailers = b"X-A: 1\r\n" * 20_000
+    reader = RequestReader(anthropic, lambda: None)
+    tracemalloc.start()
+    reader.feed(raw + trailers)
+    kept_bytes, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept_bytes < len(trailers)
+    reader.feed(b"\r\n" + POST)
+    first, second = reader.requests
+    assert [name for name, _ in first.head.headers] == [b"host", b"transfer-encoding"]
+    assert [name for name, _ in second.head.headers] == [b"host", b"x-a", b"content-length"]

@@ -7,6 +7,7 @@ import pytest
 from instrument.schema.usage import Usage
 from proxy import meter
 from proxy.meter import BodyMeter, StreamMeter, Tally, meter_over, read_figure, shown_text
+from proxy.mode import PLAIN
 
 
 class Output:
@@ -14,7 +15,8 @@ class Output:
 
     def __init__(self) -> None:
         self.output: int | None = None
-        self.is_wrong = False
+        self.is_wrong = self.is_odd = False
+        self.mode, self.extras, self.has_gap = PLAIN, (), False
 
     def take(self, usage: object) -> None:
         assert isinstance(usage, int)

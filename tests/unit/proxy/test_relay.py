@@ -60,6 +60,48 @@ def test_a_request_passes_byte_for_byte_with_our_key(proxy: Proxy) -> None:
     proxy.run(story)
 
 
+@pytest.mark.parametrize("accepted", [b"", b"accept-encoding: gzip, br, zstd\r\n"])
+def test_an_answer_is_asked_for_uncompressed_whatever_the_client_accepts(
+    proxy: Proxy, accepted: bytes
+) -> None:
+    async def story(proxy: Proxy) -> None:
+        await proxy.ask(request(extra=accepted))
+        lines = proxy.provider.heads[0].lower().split(b"\r\n")
+        named = [line for line in lines if line.startswith(b"accept-encoding")]
+        assert named == [b"accept-encoding: identity"]
+
+    proxy.run(story)
+
+
+@pytest.mark.parametrize("encoding", [b"gzip", b"deflate", b"br", b"zstd", b"gzip, identity"])
+def test_a_packed_request_is_refused_and_the_same_unpacked_passes(proxy: Proxy, encoding: bytes) -> None:
+    async def story(proxy: Proxy) -> None:
+        reader, writer = await proxy.connect()
+        writer.write(request(extra=b"content-encoding: %b\r\n" % encoding))
+        assert (await read_message(reader))[0].startswith(b"HTTP/1.1 415 ")
+        assert proxy.provider.heads == []
+        writer.write(request(extra=b"content-encoding: identity\r\n"))
+        assert (await read_message(reader))[1] == message_stream()
+        writer.close()
+
+    proxy.run(story)
+
+
+def test_33_mebibytes_pass_in_both_directions(proxy: Proxy) -> None:
+    size = 33 * 1024 * 1024
+    answer = {"type": "message", "content": "x" * size}
+    proxy.provider.answers = [json_answer(answer)]
+
+    async def story(proxy: Proxy) -> None:
+        raw = request(stream=False, messages=["y" * size])
+        head, body = await proxy.ask(raw)
+        assert head.startswith(b"HTTP/1.1 200 ")
+        assert body == orjson.dumps(answer)
+        assert proxy.provider.bodies == [raw.partition(b"\r\n\r\n")[2]]
+
+    proxy.run(story)
+
+
 def test_a_chunked_request_arrives_whole(proxy: Proxy) -> None:
     body = orjson.dumps({"model": "claude-sonnet-4-5", "max_tokens": 5, "stream": True})
     pieces = b"".join(
@@ -138,6 +180,26 @@ def test_a_kept_connection_that_died_is_replaced_without_a_second_charge(proxy: 
         assert proxy.provider.connections == 2
         summary = proxy.summary()
         assert [call.cost_microusd for call in summary.calls] == [300, 300]
+
+    proxy.run(story)
+
+
+def test_a_kept_connection_that_dies_after_the_first_byte_is_not_tried_again(proxy: Proxy) -> None:
+    async def begin_and_die(_: asyncio.StreamReader, writer: asyncio.StreamWriter, __: bytes) -> None:
+        writer.write(b"HTTP/1.1 2")
+        await writer.drain()
+        writer.close()
+        raise ConnectionResetError
+
+    proxy.provider.answers = [stream_answer(message_stream()), begin_and_die, stream_answer(message_stream())]
+
+    async def story(proxy: Proxy) -> None:
+        await proxy.ask(request())
+        head, _ = await proxy.ask(request())
+        assert head.startswith(b"HTTP/1.1 502 ")
+        assert (proxy.provider.connections, len(proxy.provider.heads)) == (1, 2)
+        first, second = proxy.summary().calls
+        assert (first.cost_microusd, second.estimated) == (300, True)
 
     proxy.run(story)
 

@@ -28,16 +28,38 @@ def line(**changes: Any) -> bytes:
     return orjson.dumps({**fields, **changes})
 
 
+OTHER = "sk-of-another"
+FALLBACK = {"base_url": "http://127.0.0.1:8080/llm", "secret": OTHER, "auth": "bearer"}
+
+
 def test_both_kinds_of_key() -> None:
-    assert load_settings(line()).auth_header() == (b"x-api-key", SECRET.encode())
-    assert load_settings(line(auth="bearer")).auth_header() == (b"authorization", b"Bearer sk-very-secret")
+    settings = load_settings(line())
+    assert settings.auth_header(settings.wire) == (b"x-api-key", SECRET.encode())
+    settings = load_settings(line(auth="bearer"))
+    assert settings.auth_header(settings.wire) == (b"authorization", b"Bearer sk-very-secret")
+
+
+def test_fallbacks_follow_the_first_provider_each_with_its_own_key() -> None:
+    settings = load_settings(line(fallbacks=[FALLBACK]))
+    first, second = settings.providers
+    assert first.address().host == "api.anthropic.com"
+    assert (second.address().port, second.address().prefix) == (8080, b"/llm")
+    assert first.auth_header(settings.wire) == (b"x-api-key", SECRET.encode())
+    assert second.auth_header(settings.wire) == (b"authorization", b"Bearer sk-of-another")
+
+
+def test_every_key_and_every_masked_value_is_a_secret() -> None:
+    settings = load_settings(line(fallbacks=[FALLBACK], masked=["env-value"]))
+    assert settings.secrets == (SECRET, OTHER, "env-value")
+    for shown in (repr(settings), settings.model_dump_json()):
+        assert not any(secret in shown for secret in settings.secrets)
 
 
 def test_openais_key_is_always_a_bearers() -> None:
     for auth in ("api_key", "bearer"):
         settings = load_settings(line(protocol="openai", auth=auth))
         assert settings.wire is openai
-        assert settings.auth_header() == (b"authorization", b"Bearer sk-very-secret")
+        assert settings.auth_header(settings.wire) == (b"authorization", b"Bearer sk-very-secret")
 
 
 def test_without_a_word_it_is_anthropics_protocol() -> None:
@@ -67,12 +89,17 @@ def test_a_story_needs_neither_address_nor_key() -> None:
         ({"secret": "two words"}, "secret"),
         ({"secret": "line\r\nbreak"}, "secret"),
         ({"secret": ""}, "secret"),
+        ({"fallbacks": [{**FALLBACK, "secret": ""}]}, "secret"),
+        ({"fallbacks": [{**FALLBACK, "base_url": "nowhere"}]}, "base_url"),
+        ({"fallbacks": [{**FALLBACK, "auth": "basic"}]}, "fallbacks.0.auth"),
+        ({"masked": [1]}, "masked.0"),
     ],
 )
 def test_a_wrong_line_names_its_field_and_never_the_key(changes: dict[str, Any], named: str) -> None:
     with pytest.raises(SettingsError, match=named) as caught:
         load_settings(line(**changes))
     assert SECRET not in str(caught.value)
+    assert OTHER not in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

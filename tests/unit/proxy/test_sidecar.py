@@ -1,11 +1,13 @@
 """The program itself, as a process."""
 
 import http.client
+import http.server
 import json
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +17,7 @@ import pytest
 
 from instrument.ledger import read_ledger
 from instrument.schema.ledger import LedgerSummary
+from instrument.schema.vocabulary import NoticeKind
 
 STORY = """
 rounds:
@@ -136,6 +139,18 @@ def test_a_story_answers_on_the_real_path_and_sigterm_ends_it_at_once(sidecar: S
     assert SECRET.encode() not in kept
 
 
+def test_prices_of_ones_own_are_what_it_charges(sidecar: Sidecar) -> None:
+    own = {"input": 0, "cache_write_5m": 1, "output": 2}
+    sidecar.start(prices={"claude-sonnet-4-5": own})
+    caller = sidecar.wait_until_ready()
+    caller.request("POST", "/v1/messages", body())
+    caller.getresponse().read()
+    caller.close()
+    opened = json.loads(sidecar.ledger.read_bytes().split(b"\n")[0])
+    assert opened["price_package"].endswith(", 1 of factory.toml on top")
+    assert sidecar.summary().cost_microusd == 12304 * 1 + 550 * 2
+
+
 def test_the_same_story_answers_in_openais_protocol(sidecar: Sidecar) -> None:
     sidecar.start(protocol="openai")
     caller = sidecar.wait_until_ready()
@@ -185,6 +200,51 @@ def test_killed_it_leaves_a_start_at_its_reservation_and_takes_its_provider_alon
     assert not any(_is_alive(pid) for pid in children)
     response.close()
     caller.close()
+
+
+class Echo(http.server.BaseHTTPRequestHandler):
+    """A provider that is overloaded, or refuses the key and repeats it in its error."""
+
+    wbufsize = -1
+    """Head and body in one piece: the body of an answer that is not passed on is not waited for."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        key = self.headers["authorization"] or self.headers["x-api-key"]
+        kind = f"no_such_key {key}"
+        answer = json.dumps({"type": "error", "error": {"type": kind, "message": kind}}).encode()
+        self.send_response(529 if key == SECRET else 401)
+        self.send_header("content-length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def test_fallbacks_are_asked_with_their_keys_and_no_key_that_is_echoed_stays_in_the_ledger(
+    sidecar: Sidecar,
+) -> None:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Echo) as provider:
+        threading.Thread(target=provider.serve_forever).start()
+        url = f"http://127.0.0.1:{provider.server_port}"
+        fallback = {"base_url": url, "secret": "sk-of-the-fallback", "auth": "bearer"}
+        sidecar.start(base_url=url, story=None, fallbacks=[fallback], masked=["env-value"])
+        caller = sidecar.wait_until_ready()
+        for _ in range(2):
+            caller.request("POST", "/v1/messages", body(), {"user-agent": f"{SECRET} env-value"})
+            answer = caller.getresponse()
+            assert answer.status == 401
+            assert b"sk-of-the-fallback" in answer.read()
+        caller.close()
+        provider.shutdown()
+    summary = sidecar.summary()
+    assert [(call.host, call.status) for call in summary.calls] == [("127.0.0.1", s) for s in (529, 401, 401)]
+    assert [call.error_type for call in summary.calls] == ["no_such_key ***", *["no_such_key Bearer ***"] * 2]
+    assert {call.user_agent for call in summary.calls} == {"*** ***"}
+    assert [notice.what for notice in summary.notices] == [NoticeKind.AUTH_REFUSED]
+    kept = sidecar.ledger.read_text()
+    assert not any(value in kept for value in (SECRET, "sk-of-the-fallback", "env-value"))
 
 
 def _children(pid: int) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 
 from proxy.egress import Egress, Rule, is_closed
 from proxy.tunnel import Tunnel
-from support.proxykit import Proxy
+from support.proxykit import Proxy, request
 
 HOST = "packages.example.org"
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -73,6 +73,39 @@ def test_what_is_sent_before_the_answer_arrives_too(proxy: Proxy, listener: sock
             await reader.readuntil(b"\r\n\r\n")
             writer.write_eof()
             assert await reader.read() == b"VERY EARLY"
+
+    proxy.run(story)
+
+
+def test_a_second_request_in_a_tunnel_is_the_hosts_and_never_ours(
+    proxy: Proxy, listener: socket.socket
+) -> None:
+    async def story(proxy: Proxy) -> None:
+        async with await asyncio.start_server(shout, sock=listener):
+            target = f"{HOST}:{port_of(listener)}"
+            _, reader, writer = await ask(proxy, target)
+            again = f"CONNECT {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode() + request()
+            writer.write(again)
+            writer.write_eof()
+            assert await reader.read() == again.upper()
+        assert (proxy.summary().calls, proxy.summary().denied) == ((), ())
+        assert proxy.provider.connections == 0
+
+    proxy.run(story)
+
+
+def test_an_address_inside_that_the_list_names_is_reached(proxy: Proxy, listener: socket.socket) -> None:
+    """A real entry can name no loopback address, so this one is made by hand."""
+    rule = Rule("mirror.corp", port_of(listener), address="127.0.0.1")
+    proxy.egress = Egress((rule,), resolve, is_closed)
+
+    async def story(proxy: Proxy) -> None:
+        async with await asyncio.start_server(shout, sock=listener):
+            head, reader, writer = await ask(proxy, f"Mirror.Corp.:{port_of(listener)}")
+            assert head.startswith(b"HTTP/1.1 200 ")
+            writer.write(b"hello")
+            writer.write_eof()
+            assert await reader.read() == b"HELLO"
 
     proxy.run(story)
 

@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 from instrument.schema.state import AgentChoice, Attempt, TaskState
 from instrument.schema.vocabulary import EffectKind, ProviderName, Role, RuntimeName
-from jobs.order import Command
+from jobs.order import Command, FallbackOrder
 from loop.machine.effects import Baseline, Check, Gate, Implement, Review
-from loop.shell.context import Context
+from loop.shell.context import Context, Provider
 from loop.shell.orders import UNLIMITED_MICROUSD, agent_order, commands_order
 from loop.shell.papers import papers_of
 from support.lives import CLAUDE, new_state
@@ -58,6 +60,17 @@ def test_a_program_that_speaks_several_protocols_goes_by_its_model(context: Cont
         assert order.agent is not None
         assert order.proxy is not None
         assert (order.agent.provider, order.proxy.protocol) == (provider, provider)
+
+
+def test_an_agents_order_names_every_fallback_with_its_key(context: Context, base: str):
+    second = Provider(ProviderName.ANTHROPIC, "https://b.example.org", "bearer", "s3cond", "B_KEY")
+    first = replace(context.providers[ProviderName.ANTHROPIC], fallbacks=(second,))
+    context = replace(context, providers={ProviderName.ANTHROPIC: first})
+    state = begun(context, base)
+    order = agent_order(context, state, working(Implement, base), papers_of(context, state, base), b"do it")
+    assert order.proxy is not None
+    assert order.proxy.fallbacks == (FallbackOrder("https://b.example.org", "s3cond", "bearer"),)
+    assert "s3cond" not in repr(order)
 
 
 def test_a_shell_line_works_without_a_way_out(context: Context, desk: Desk):

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import httpx
 import pytest
 
@@ -85,6 +87,43 @@ def test_the_first_provider_that_refuses_decides_and_each_is_asked_in_its_own_wa
     assert (answer, sentence) == ("denied", "https://other.example.org/v1 answered HTTP 401")
     assert str(seen[1].url) == "https://other.example.org/v1/models"
     assert "anthropic-version" not in seen[1].headers
+
+
+def chain(statuses: tuple[int, ...]):
+    """A provider with fallbacks at b, c and so on, each of which answers with its status."""
+    first, *others = (
+        Provider(ProviderName.ANTHROPIC, f"https://{host}.example.org", "api_key", "s3cret", "KEY")
+        for host in "abc"[: len(statuses)]
+    )
+    known = {f"{host}.example.org": status for host, status in zip("abc", statuses, strict=False)}
+    seen: list[str] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        seen.append(request.url.host)
+        return httpx.Response(known[request.url.host])
+
+    client = httpx.Client(transport=httpx.MockTransport(handle))
+    return ask_providers([replace(first, fallbacks=tuple(others))], client), seen
+
+
+@pytest.mark.parametrize(
+    ("statuses", "answer", "sentence"),
+    [
+        ((200, 200), "ok", "https://a.example.org answered HTTP 200"),
+        ((529, 429, 200), "ok", "https://c.example.org answered HTTP 200"),
+        ((200, 500), "ok", "https://a.example.org answered HTTP 200"),
+        ((429, 500), "limited", "https://a.example.org answered HTTP 429"),
+        ((500, 429), "failed", "https://a.example.org answered HTTP 500"),
+        ((200, 401), "denied", "https://b.example.org answered HTTP 401"),
+        ((529, 200, 403), "denied", "https://c.example.org answered HTTP 403"),
+    ],
+)
+def test_every_fallback_is_asked_and_one_that_can_answer_is_enough_while_all_keys_are_good(
+    statuses: tuple[int, ...], answer: str, sentence: str
+):
+    found, seen = chain(statuses)
+    assert found == (answer, sentence)
+    assert seen == [f"{host}.example.org" for host in "abc"[: len(statuses)]]
 
 
 def test_without_a_provider_nobody_is_asked():

@@ -4,6 +4,7 @@ import pytest
 
 from instrument.schema.usage import Usage
 from proxy.ask import BadAskError
+from proxy.mode import Mode
 from proxy.protocols.anthropic import auth_header, error_body, read_ask
 
 BODY = b'{"model":"m","max_tokens":50,"stream":true}'
@@ -18,6 +19,17 @@ def test_the_facts_that_money_depends_on() -> None:
 def test_a_request_for_the_hour_cache_reserves_its_price() -> None:
     body = b'{"model":"m","system":[{"cache_control":{"type":"ephemeral","ttl":"1h"}}]}'
     assert read_ask("/v1/messages", body).input_usage.cache_write_1h_tokens == len(body) // 2
+
+
+def test_a_request_that_may_be_compacted_on_the_way_reserves_its_input_twice() -> None:
+    body = b'{"model":"m","context_management":{"edits":[{"type":"compact_20260112"}]}}'
+    assert read_ask("/v1/messages", body).input_usage.cache_write_5m_tokens == len(body)
+
+
+def test_the_ways_of_serving_that_cost_more_are_read() -> None:
+    body = b'{"model":"m","speed":"fast","inference_geo":"us","service_tier":"auto"}'
+    assert read_ask("/v1/messages", body).mode == Mode(speed="fast", inference_geo="us")
+    assert read_ask("/v1/messages", b'{"model":"m","speed":3,"inference_geo":null}').mode == Mode()
 
 
 def test_counting_tokens_reserves_nothing() -> None:

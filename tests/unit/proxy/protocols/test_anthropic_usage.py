@@ -4,7 +4,8 @@ import orjson
 import pytest
 
 from instrument.schema.usage import Usage
-from proxy.meter import Meter
+from proxy.meter import Extra, Meter, Reading
+from proxy.mode import Mode
 from proxy.protocols.anthropic import open_meter
 from support.proxykit import message_stream, sse
 
@@ -148,3 +149,136 @@ def test_an_error_body_names_its_type() -> None:
     meter = open_meter("/v1/messages", is_stream=False)
     meter.feed(b'{"type":"error","error":{"type":"rate_limit_error","message":"slow"}}')
     assert meter.read().error_type == "rate_limit_error"
+
+
+def read_body(usage: dict[str, object], **message: object) -> Reading:
+    meter = open_meter("/v1/messages", is_stream=False)
+    meter.feed(
+        orjson.dumps({"model": "m", "usage": {"input_tokens": 5, "output_tokens": 7, **usage}, **message})
+    )
+    return meter.read()
+
+
+def test_searches_grow_in_the_delta_and_the_last_count_wins() -> None:
+    opened = {"model": "m", "usage": {"input_tokens": 9, "server_tool_use": {"web_search_requests": 0}}}
+    deltas = [sse("message_delta", usage={"server_tool_use": {"web_search_requests": n}}) for n in (1, 3)]
+    reading = read_stream(sse("message_start", message=opened), *deltas, sse("message_stop")).read()
+    assert (reading.usage.web_searches, reading.is_whole, reading.has_gap) == (3, True, False)
+
+
+def test_fetches_cost_their_tokens_alone() -> None:
+    reading = read_body({"server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 4}})
+    assert (reading.usage.web_searches, reading.has_gap) == (0, False)
+
+
+def test_how_it_was_served_is_told() -> None:
+    said = {"service_tier": "standard", "speed": "fast", "inference_geo": "us"}
+    assert read_body(said).mode == Mode("standard", "fast", "us")
+    assert read_body({"speed": 3, "inference_geo": None}).mode == Mode()
+
+
+def test_compactions_are_told_beside_the_counts_and_turns_are_not() -> None:
+    compaction = {"type": "compaction", "input_tokens": 180_000, "output_tokens": 3500}
+    turn = {"type": "message", "input_tokens": 23_000, "output_tokens": 1000}
+    counts = {"input_tokens": 46_000, "output_tokens": 2000}
+    reading = read_body({**counts, "iterations": [compaction, turn, turn]})
+    assert reading.extras == (Extra(None, Usage(input_tokens=180_000, output_tokens=3500)),)
+    assert reading.usage == Usage(**counts)
+    assert (reading.is_whole, reading.has_gap) == (True, False)
+
+
+def test_turns_that_pass_their_own_sum_are_a_gap() -> None:
+    """The provider's documentation once had the sum leave out what later turns read."""
+    turn = {"type": "message", "input_tokens": 5, "cache_read_input_tokens": 1, "output_tokens": 7}
+    assert read_body({"cache_read_input_tokens": 1, "iterations": [turn]}).has_gap is False
+    assert read_body({"iterations": [turn]}).has_gap is True
+
+
+def test_the_last_list_of_iterations_is_the_list() -> None:
+    one = {"type": "compaction", "input_tokens": 1, "output_tokens": 1}
+    opened = {"model": "m", "usage": {"input_tokens": 9, "iterations": [one]}}
+    events = (
+        sse("message_start", message=opened),
+        sse("message_delta", usage={"iterations": [one, one]}),
+        sse("message_delta", usage={"iterations": None}),
+        sse("message_stop"),
+    )
+    assert len(read_stream(*events).read().extras) == 2
+
+
+def test_an_advisers_tokens_are_told_with_its_model() -> None:
+    advice = {"type": "advisor_message", "model": "claude-opus-5-5", "input_tokens": 8, "output_tokens": 9}
+    reading = read_body({"iterations": [advice]})
+    assert reading.extras == (Extra("claude-opus-5-5", Usage(input_tokens=8, output_tokens=9)),)
+    assert not reading.has_gap
+
+
+@pytest.mark.parametrize(
+    "iterations",
+    [
+        "many",
+        [None],
+        [{"type": "rethinking", "input_tokens": 1, "output_tokens": 1}],
+        [{"input_tokens": 1, "output_tokens": 1}],
+        [{"type": "fallback_message", "model": "n", "input_tokens": 1, "output_tokens": 1}],
+        [{"type": "advisor_message", "input_tokens": 1, "output_tokens": 1}],
+        [{"type": "compaction"}],
+        [{"type": "compaction", "input_tokens": -1, "output_tokens": 1}],
+        [{"type": "compaction", "input_tokens": 1, "cache_creation_input_tokens": 5, "output_tokens": 1}],
+    ],
+)
+def test_iterations_that_cannot_be_counted_are_a_gap(iterations: object) -> None:
+    reading = read_body({"iterations": iterations})
+    assert (reading.has_gap, reading.is_whole) == (True, True)
+    assert reading.usage == Usage(input_tokens=5, output_tokens=7)
+
+
+def test_iterations_in_iterations_are_not_followed() -> None:
+    entry = b'{"type":"compaction","input_tokens":1,"iterations":['
+    meter = open_meter("/v1/messages", is_stream=False)
+    meter.feed(b'{"usage":{"input_tokens":1,"iterations":[' + entry * 505 + b"]}" * 505 + b"]}}")
+    assert meter.read().extras == (Extra(None, Usage(input_tokens=1)),)
+
+
+def test_writes_without_a_split_may_be_the_dearer_ones() -> None:
+    assert read_body({"cache_creation_input_tokens": 10}).has_gap
+    assert not read_body({"cache_creation_input_tokens": 0}).has_gap
+    split = {"ephemeral_5m_input_tokens": 10, "ephemeral_1h_input_tokens": 0}
+    assert not read_body({"cache_creation_input_tokens": 10, "cache_creation": split}).has_gap
+
+
+def test_executed_code_is_charged_by_a_time_that_no_answer_tells() -> None:
+    assert read_body({}, container={"id": "c"}).has_gap
+    assert not read_body({}, container=None).has_gap
+    searched = {"server_tool_use": {"web_search_requests": 1}}
+    assert not read_body(searched, container={"id": "c"}).has_gap
+    opened = {"model": "m", "usage": {"input_tokens": 9}, "container": None}
+    ended = sse("message_delta", delta={"container": {"id": "c"}}, usage={"output_tokens": 1})
+    assert read_stream(sse("message_start", message=opened), ended, sse("message_stop")).read().has_gap
+
+
+def test_a_summary_was_written_too() -> None:
+    opened = sse("message_start", message={"model": "m", "usage": {"input_tokens": 9}})
+    delta = sse("content_block_delta", delta={"type": "compaction_delta", "content": "x" * 200})
+    assert read_stream(opened, delta).read().usage.output_tokens == 100
+
+
+def test_a_wrong_split_says_nothing_against_the_output() -> None:
+    wrong = {"cache_creation_input_tokens": 10, "cache_creation": {"ephemeral_1h_input_tokens": 12}}
+    opened = sse("message_start", message={"model": "m", "usage": {"input_tokens": 9, **wrong}})
+    delta = sse("content_block_delta", delta={"type": "text_delta", "text": "x" * 200})
+    ended = sse("message_delta", usage={"output_tokens": 3})
+    reading = read_stream(opened, delta, ended, sse("message_stop")).read()
+    assert (reading.usage.output_tokens, reading.is_whole) == (3, False)
+
+
+def test_a_summary_that_was_seen_and_never_reported_is_not_forgotten() -> None:
+    opened = sse("message_start", message={"model": "m", "usage": {"input_tokens": 9}})
+    begun = sse("content_block_start", content_block={"type": "compaction"})
+    entry = {"type": "compaction", "input_tokens": 1, "output_tokens": 1}
+    reading = read_stream(opened, begun).read()
+    assert (reading.extras, reading.has_gap) == ((Extra(None, None),), True)
+    ended = read_stream(opened, begun, sse("message_delta", usage={"iterations": [entry]})).read()
+    assert (len(ended.extras), ended.has_gap) == (1, False)
+    whole = read_body({}, content=[{"type": "compaction", "content": "x"}, None])
+    assert (whole.extras, whole.has_gap) == ((Extra(None, None),), True)

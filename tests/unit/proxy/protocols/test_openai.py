@@ -5,6 +5,7 @@ import pytest
 
 from instrument.schema.usage import Usage
 from proxy.ask import BadAskError
+from proxy.mode import Mode
 from proxy.protocols.openai import CHAT, MAX_OUTPUT_TOKENS, RESPONSES, auth_header, error_body, read_ask
 
 BODY = b'{"model":"m","max_output_tokens":50,"stream":true}'
@@ -70,12 +71,15 @@ def test_what_runs_in_the_background_is_charged_as_if_it_were_not_streamed() -> 
     assert not read_ask(RESPONSES, b'{"model":"m","stream":true,"background":true}').is_stream
 
 
-def test_a_tier_that_costs_more_than_its_price_is_refused() -> None:
-    for tier in ("priority", "fast", ["flex"]):
-        with pytest.raises(BadAskError, match="leave service_tier out"):
-            read_ask(RESPONSES, orjson.dumps({"model": "m", "service_tier": tier}))
-    for tier in ("auto", "default", "flex", None):
-        assert read_ask(RESPONSES, orjson.dumps({"model": "m", "service_tier": tier})).model == "m"
+@pytest.mark.parametrize(
+    ("tier", "held"),
+    [("priority", "priority"), ("fast", "fast"), ("auto", None), ("flex", None), (None, None), (["x"], None)],
+)
+def test_a_tier_is_held_at_its_price_and_a_cheaper_one_at_the_plain_price(
+    tier: object, held: str | None
+) -> None:
+    ask = read_ask(RESPONSES, orjson.dumps({"model": "m", "service_tier": tier}))
+    assert ask.mode.plain == Mode(service_tier=held)
 
 
 @pytest.mark.parametrize(("path", "api"), [(RESPONSES, "Responses API"), (CHAT, "Chat Completions API")])

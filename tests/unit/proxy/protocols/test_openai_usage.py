@@ -7,6 +7,7 @@ import pytest
 
 from instrument.schema.usage import Usage
 from proxy.meter import Reading
+from proxy.mode import Mode
 from proxy.protocols.openai import CHAT, RESPONSES, open_meter
 from support.proxykit import CHAT_DONE, CHAT_USAGE, chat_stream, chunk, response_stream, sse
 
@@ -165,3 +166,51 @@ def test_a_chat_stream_without_its_mark_is_not_whole() -> None:
 def test_a_chat_stream_without_usage_is_not_whole() -> None:
     reading = read(CHAT, chat_stream(has_usage=False))
     assert (reading.is_whole, reading.has_usage, reading.usage.output_tokens) == (False, False, 3)
+
+
+def search(action: object = None) -> dict[str, object]:
+    return {"type": "web_search_call", "status": "completed", "action": action or {"type": "search"}}
+
+
+def test_searches_are_counted_once_wherever_they_show() -> None:
+    items = [search(), {"type": "message"}, search(), search({"type": "open_page"}), search("odd")]
+    done = [sse("response.output_item.done", output_index=n, item=item) for n, item in enumerate(items)]
+    for data in (
+        b"".join(done) + response_stream(output=items),
+        b"".join(done) + response_stream(output=[]),
+        response_stream(output=items),
+    ):
+        reading = read(RESPONSES, data)
+        assert (reading.usage.web_searches, reading.has_gap, reading.is_whole) == (3, False, True)
+    assert read_body(RESPONSES, usage={}, output=items).usage.web_searches == 3
+
+
+@pytest.mark.parametrize("kind", ["file_search_call", "code_interpreter_call", "image_generation_call"])
+def test_a_tool_that_is_charged_without_a_count_is_a_gap(kind: str) -> None:
+    assert read_body(RESPONSES, usage={}, output=[{"type": kind}]).has_gap
+    done = sse("response.output_item.done", output_index=0, item={"type": kind})
+    assert read(RESPONSES, done + response_stream()).has_gap
+    assert not read_body(RESPONSES, usage={}, output=[{"type": "function_call"}, None]).has_gap
+
+
+def test_the_tier_is_the_one_at_the_end() -> None:
+    created = sse("response.created", response={"model": "gpt-5", "service_tier": "auto"})
+    assert read(RESPONSES, created).mode == Mode()
+    ended = created + response_stream(service_tier="priority")
+    assert read(RESPONSES, ended).mode == Mode(service_tier="priority")
+    assert read_body(RESPONSES, usage={}, service_tier="flex").mode == Mode(service_tier="flex")
+    assert read_body(CHAT, usage={}, service_tier="flex").mode == Mode(service_tier="flex")
+    chat = chunk({"content": "x"}, service_tier="priority") + chunk(usage=CHAT_USAGE) + CHAT_DONE
+    assert read(CHAT, chat).mode == Mode(service_tier="priority")
+
+
+def test_a_completion_that_cites_the_web_has_searched_it() -> None:
+    cited = [{"type": "url_citation", "url_citation": {"url": "https://example.org"}}]
+    streamed = chunk({"annotations": cited}) + chunk({"annotations": cited}) + chat_stream()
+    assert read(CHAT, streamed).usage.web_searches == 1
+    choices = [{"message": {"content": "x", "annotations": cited}}, None]
+    assert read_body(CHAT, usage=CHAT_USAGE, choices=choices).usage.web_searches == 1
+    for notes in ([], None, [{"type": "file_citation"}, 3]):
+        assert (
+            read_body(CHAT, usage=CHAT_USAGE, choices=[{"message": {"annotations": notes}}]).usage == CASE_09
+        )
