@@ -6,8 +6,9 @@ is null, never 0. Pure: no I/O.
 
 from typing import Literal
 
-from pydantic import NonNegativeInt
+from pydantic import AwareDatetime, NonNegativeInt
 
+from instrument.planner.figures import Planning
 from instrument.schema.base import Frozen
 from instrument.schema.state import Grants
 from instrument.schema.usage import Usage
@@ -22,6 +23,14 @@ from instrument.schema.vocabulary import (
     Stage,
     StopReason,
 )
+from instrument.timeline import Part
+
+Intervention = Literal["ruling", "grant", "allow", "edit", "restart", "auto_merge"]
+"""What a person did for a task."""
+Kill = Literal[
+    "lost", "memory", "deadline", "disk", "no_progress", "hung_at_end", "no_first_call", "sidecar_missing"
+]
+"""Why a job was ended, or gone: with the engine, by a limit, by the watch."""
 
 
 class Agent(Frozen):
@@ -72,20 +81,32 @@ class Row(Frozen):
     """One task; an unknown figure is null, and `missing` says why."""
 
     task_id: str
+    repo: str | None
     purpose: Purpose | None
+    at_utc: AwareDatetime | None
+    """When it belongs into a span of time: its end, else the last line of its record."""
     runs: NonNegativeInt
     """1, and one more for each restart; figures below are over all of them."""
     stage: Stage | None
     stop: StopReason | None
     done: DoneReason | None
+    kept: bool | None
+    """Whether what was merged has not been reverted since; none: nothing was merged, or nobody has looked."""
     lead_ms: NonNegativeInt | None
     """From the commit that made the task ready to the merge; none until then."""
+    times: dict[Part, int]
+    """Milliseconds by what they went to, without zeros: of a merged task they add up to `lead_ms`, of any
+    other they end with its record."""
+    answers_ms: tuple[NonNegativeInt, ...]
+    """From each answered stop to what a person did about it."""
     coder_rounds: NonNegativeInt | None
     review_rounds: NonNegativeInt | None
     gates: NonNegativeInt | None
     """Gate jobs begun."""
     stops: tuple[StopReason, ...]
     """In order of time, those that a person has answered included."""
+    kills: tuple[Kill, ...]
+    """Jobs that did not end by themselves, each with its cause, in order of start."""
     flaky: tuple[str, ...]
     """Checks that failed and then passed on the same tree, each once; where a state is unreadable,
     its own are not among them."""
@@ -93,6 +114,8 @@ class Row(Frozen):
     """In how many jobs each was raised; none of a kind that was in no job."""
     interventions: NonNegativeInt | None
     """What persons did for it: rulings, grants, allowances, edits of the task file."""
+    interventions_by_kind: dict[Intervention, int]
+    """Of what is on record; merges that a person authorised and restarts too."""
     grants: Grants
     """The caps that a person set, of the present run."""
     open_findings: tuple[OpenFinding, ...]
@@ -104,22 +127,42 @@ class Row(Frozen):
     unmetered_parts: NonNegativeInt
     job_ms: NonNegativeInt | None
     """Run time of the jobs that count for a time budget: all but the set-up's, which is kept for others."""
+    peak_memory_bytes: NonNegativeInt | None
+    """Of its biggest job; none where no job told."""
+    peak_pids: NonNegativeInt | None
     agents: tuple[Agent, ...]
-    jobs: tuple[JobLine, ...]
-    """In order of start, earlier runs first."""
     missing: tuple[str, ...]
     """What could not be read, a sentence's clause each; empty: the figures are whole."""
 
 
-class Report(Frozen):
-    """All tasks of one purpose, in order of their ids."""
+class Bill(Frozen):
+    """One task with its jobs: `instrument report TASK --json`."""
 
     schema_version: Literal[1] = 1
-    purpose: Purpose | None
-    """None: of every purpose."""
+    row: Row
+    jobs: tuple[JobLine, ...]
+    """In order of start, earlier runs first."""
+
+
+class Spread(Frozen):
+    """A set of whole numbers; median and p90 are members of it (nearest rank), none where it is empty."""
+
+    count: NonNegativeInt
+    total: NonNegativeInt
+    median: NonNegativeInt | None
+    p90: NonNegativeInt | None
+
+
+class Summary(Frozen):
+    """A set of tasks, added up."""
+
     tasks: NonNegativeInt
     accepted: NonNegativeInt
     """Merged; a task found to be satisfied or upstream already is none."""
+    kept: NonNegativeInt
+    """Accepted tasks whose merge stood when the loop last looked at the branch."""
+    reverted: NonNegativeInt
+    """Accepted tasks whose merge was taken back; of the others nobody knows."""
     done_unmerged: NonNegativeInt
     """Ended for good with nothing to merge: satisfied or upstream already."""
     cost_microusd: NonNegativeInt | None
@@ -129,9 +172,60 @@ class Report(Frozen):
     unmetered_parts: NonNegativeInt
     cost_per_accepted_microusd: NonNegativeInt | None
     """The cost over `accepted`, rounded up to a micro-dollar; none where nothing was accepted."""
+    unmerged_microusd: NonNegativeInt
+    """The part of the cost that is of tasks which have not merged."""
     usage: Usage
     usage_complete: bool
     """False: tokens are missing, each bucket is a lower bound."""
+    lead_ms: Spread
+    """Of accepted tasks, as `times_ms`."""
+    times_ms: dict[Part, Spread]
+    """Parts of the lead time; every accepted task counts in each, with 0 where it has none."""
+    job_ms: NonNegativeInt
+    """Run time of all jobs of all tasks."""
+    untouched: NonNegativeInt
+    """Accepted tasks for which no person did anything after they were ready."""
+    first_attempt: NonNegativeInt
+    """Accepted tasks with one coder round and no restart."""
+    coder_rounds: NonNegativeInt
+    review_rounds: NonNegativeInt
+    interventions: NonNegativeInt
+    interventions_by_kind: dict[Intervention, int]
+    answers_ms: Spread
+    """From stop to answer, of all tasks."""
+    stops: dict[StopReason, int]
+    kills: dict[Kill, int]
+    peak_memory_bytes: NonNegativeInt | None
+    peak_pids: NonNegativeInt | None
+
+
+class Group(Frozen):
+    """The tasks that have one week, repo, runtime or model in common."""
+
+    key: str
+    summary: Summary
+
+
+class Comparison(Frozen):
+    """Two spans of time: `instrument report --compare A B --json`."""
+
+    schema_version: Literal[1] = 1
+    first: Summary
+    second: Summary
+
+
+class Report(Summary):
+    """What was asked for, in order of task ids; its own figures are those of all its tasks."""
+
+    schema_version: Literal[1] = 1
+    purpose: Purpose | None
+    """None: of every purpose."""
     not_shown: NonNegativeInt
-    """Tasks of other purposes."""
+    """Tasks that were found and are of another purpose, or not what was asked for."""
+    groups: tuple[Group, ...]
+    """In order of their keys; empty where no grouping was asked for."""
     rows: tuple[Row, ...]
+    """All of them, or the newest."""
+    planner: Planning | None = None
+    """The persons' own sessions in the repos of these tasks, in the same span of time; none: not told apart
+    by what was asked for."""

@@ -8,15 +8,25 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from instrument.figures import Agent, JobLine, OpenFinding, Row
+from instrument.figures import Agent, Bill, JobLine, Kill, OpenFinding, Row
 from instrument.found import FoundTask, read_state
 from instrument.record import Job, Record, read_record
+from instrument.reverts import is_kept
 from instrument.schema.state import Grants, TaskState
 from instrument.schema.usage import Usage
-from instrument.schema.vocabulary import DoneReason, EffectKind, Role, StopReason
+from instrument.schema.vocabulary import DoneReason, EffectKind, Ended, Role, StopReason
+from instrument.timeline import Part, Timeline, to_ms
 
 _AGENT_EFFECTS = (EffectKind.IMPLEMENT, EffectKind.REVIEW)
 _MANY = "the cost of {} jobs is not fully known"
+_KILLS: dict[Ended, Kill] = {
+    Ended.DEADLINE: "deadline",
+    Ended.NO_FIRST_CALL: "no_first_call",
+    Ended.SIDECAR_MISSING: "sidecar_missing",
+    Ended.DISK: "disk",
+    Ended.NO_PROGRESS: "no_progress",
+    Ended.HUNG_AT_END: "hung_at_end",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +50,33 @@ class _Run:
 
 def build_row(task: FoundTask) -> Row:
     """Sum a task's runs; damage of any kind makes a mark in the row, never an error."""
-    runs = [_read_run(folder) for folder in task.folders]
-    last = runs[-1]
+    return _row(task, *_read_runs(task))
+
+
+def build_bill(task: FoundTask) -> Bill:
+    """The row with a line for each job."""
+    runs, timeline = _read_runs(task)
+    jobs = (_job_line(run.name, job) for run in runs for job in run.record.jobs.values())
+    return Bill(row=_row(task, runs, timeline), jobs=tuple(jobs))
+
+
+def _read_runs(task: FoundTask) -> tuple[list[_Run], Timeline]:
+    """Every run in order of time, on one timeline that ends as the last one's state says."""
+    states = [read_state(folder) for folder in task.folders]
+    last, _ = states[-1]
+    timeline = (
+        Timeline(last.ready_utc, last.ended_utc if last.done else None) if last else Timeline(None, None)
+    )
+    runs = [
+        _read_run(folder, state, clause, timeline)
+        for folder, (state, clause) in zip(task.folders, states, strict=True)
+    ]
+    timeline.finish()
+    return runs, timeline
+
+
+def _row(task: FoundTask, runs: list[_Run], timeline: Timeline) -> Row:
+    last, home = runs[-1], Path(task.root).parent
     costs = [run.cost_microusd for run in runs if run.cost_microusd is not None]
     states = [run.state for run in runs if run.state is not None]
     has_all = len(states) == len(runs)
@@ -49,23 +84,31 @@ def build_row(task: FoundTask) -> Row:
     missing = [
         f"{run.name}: {clause}" if run is not last else clause for run in runs for clause in run.missing
     ]
+    jobs = [job for run in runs for job in run.record.jobs.values()]
     lead_ms, clause = _lead(state)
     missing += [clause] if clause else []
     return Row(
         task_id=task.task_id,
+        repo=state.repo if state else None,
+        at_utc=state.ended_utc if state and state.done else timeline.last,
         purpose=state.purpose if state else last.record.purpose,
         runs=len(runs),
         stage=state.stage if state else None,
         stop=state.stop.reason if state and state.stop else None,
         done=state.done if state else None,
+        kept=_kept(home, state),
         lead_ms=lead_ms,
+        times={part: timeline.parts[part] for part in Part if timeline.parts[part]},
+        answers_ms=tuple(timeline.answers_ms),
         coder_rounds=sum(s.counters.coder_rounds for s in states) if has_all else None,
         review_rounds=sum(s.counters.review_rounds for s in states) if has_all else None,
         gates=sum(s.counters.effects.get(EffectKind.GATE, 0) for s in states) if has_all else None,
         stops=tuple(reason for run in runs for reason in _stops(run)),
+        kills=tuple(cause for job in jobs if (cause := _kill(job)) is not None),
         flaky=tuple(dict.fromkeys(name for s in states for name in s.flaky)),
         notices=dict(Counter(what for run in runs for _, what in run.record.notices)),
         interventions=sum(s.counters.interventions for s in states) if has_all else None,
+        interventions_by_kind=dict(sum((run.record.interventions for run in runs), Counter())),
         grants=state.grants if state else Grants(),
         open_findings=_open_findings(state) if state else (),
         usage=sum((run.record.usage for run in runs), Usage()),
@@ -74,15 +117,15 @@ def build_row(task: FoundTask) -> Row:
         lower_bound=any(run.unmetered_parts for run in runs),
         unmetered_parts=sum(run.unmetered_parts for run in runs),
         job_ms=sum(s.spend.job_ms for s in states) if has_all else None,
+        peak_memory_bytes=max((job.end.peak_memory_bytes or 0 for job in jobs if job.end), default=0) or None,
+        peak_pids=max((job.end.peak_pids or 0 for job in jobs if job.end), default=0) or None,
         agents=_agents(runs),
-        jobs=tuple(_job_line(run.name, job) for run in runs for job in run.record.jobs.values()),
         missing=tuple(missing),
     )
 
 
-def _read_run(folder: Path) -> _Run:
-    state, clause = read_state(folder)
-    record = read_record(folder)
+def _read_run(folder: Path, state: TaskState | None, clause: str, timeline: Timeline) -> _Run:
+    record = read_record(folder, timeline)
     missing = [clause] if clause else []
     missing += record.missing
     if state is None:
@@ -113,13 +156,20 @@ def _unmetered(state: TaskState, record: Record) -> tuple[int, list[str]]:
     return parts, clauses
 
 
+def _kept(home: Path, state: TaskState | None) -> bool | None:
+    """Whether a merged task's commit stands; see `Row.kept`."""
+    if state is None or state.done is not DoneReason.MERGED or state.merged is None:
+        return None
+    return is_kept(home, state.repo, state.merged)
+
+
 def _lead(state: TaskState | None) -> tuple[int | None, str]:
     """Lead time of a merged task in ms; none with a clause where a merged task has none."""
     if state is None or state.done is not DoneReason.MERGED:
         return None, ""
     if state.ready_utc is None or state.ended_utc is None:
         return None, "state.json has no time of the ready commit or of the merge"
-    lead_ms = round((state.ended_utc - state.ready_utc).total_seconds() * 1000)
+    lead_ms = to_ms(state.ended_utc) - to_ms(state.ready_utc)
     if lead_ms < 0:
         return None, "the ready commit is dated after the merge"
     return lead_ms, ""
@@ -173,6 +223,16 @@ def _agents_of(job: Job) -> list[Agent]:
         )
         for asked, answered in pairs
     ]
+
+
+def _kill(job: Job) -> Kill | None:
+    """Why a job did not end by itself; none where it did, or was never collected."""
+    end = job.end
+    if end is None:
+        return None
+    if end.lost:
+        return "lost"
+    return "memory" if end.oom else _KILLS.get(end.ended) if end.ended else None
 
 
 def _job_line(run: str, job: Job) -> JobLine:

@@ -1,6 +1,7 @@
 """What a person may be told while a job runs.
 
-Reads the ledger of a running sidecar, about every two seconds; nothing is decided from it.
+Reads the ledger of a running sidecar and what the agent does, about every two seconds; nothing is decided
+from them.
 """
 
 import time
@@ -14,11 +15,12 @@ from jobs.engine import Engine
 from jobs.engine.states import ContainerState
 from jobs.errors import EngineRefusedError
 from jobs.order import JobOrder
-from jobs.pod import LEDGER_FOLDER
+from jobs.pod import JOB_FOLDER, LEDGER_FOLDER
 from jobs.unpack import read_one
 
 EVERY_S = 2.0
 LEDGER_LOOK_BYTES = 16 * 1024 * 1024
+DOING_LOOK_BYTES = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,8 @@ class Progress:
     """Since the container's start, by the engine's clock."""
     ledger: LedgerSummary
     """Of the calls so far; empty where the job has no proxy."""
+    doing: str
+    """The shell line that the agent began last; empty where there is none. A model's words."""
 
 
 class Ticker:
@@ -40,6 +44,7 @@ class Ticker:
         self, order: JobOrder, job: ContainerState, report: Callable[[Progress], None] | None, engine: Engine
     ) -> None:
         self._order = order
+        self._job = job
         self._report = report
         self._engine = engine
         self._last = time.monotonic()
@@ -54,18 +59,27 @@ class Ticker:
             return
         self._last = now
         order = self._order
-        self._report(Progress(order.identity.key, order.role, now - self._zero, self._look(sidecar)))
-
-    def _look(self, sidecar: ContainerState | None) -> LedgerSummary:
-        if sidecar is None:
-            return LedgerSummary()
-        try:
-            archive = self._engine.containers.get(
-                sidecar.id, f"{LEDGER_FOLDER}/ledger.jsonl", max_bytes=LEDGER_LOOK_BYTES
+        ledger = self._look(sidecar, f"{LEDGER_FOLDER}/ledger.jsonl", LEDGER_LOOK_BYTES)
+        doing = self._look(self._job if order.agent else None, f"{JOB_FOLDER}/doing", DOING_LOOK_BYTES)
+        self._report(
+            Progress(
+                order.identity.key,
+                order.role,
+                now - self._zero,
+                read_ledger(ledger),
+                doing.decode("utf-8", "replace"),
             )
+        )
+
+    def _look(self, container: ContainerState | None, path: str, max_bytes: int) -> bytes:
+        """A file's content; empty where it cannot be had."""
+        if container is None:
+            return b""
+        try:
+            archive = self._engine.containers.get(container.id, path, max_bytes=max_bytes)
         except EngineRefusedError:
-            return LedgerSummary()
+            return b""
         if archive is None:
-            return LedgerSummary()
+            return b""
         with archive:
-            return read_ledger(read_one(archive))
+            return read_one(archive)

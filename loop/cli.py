@@ -14,6 +14,7 @@ from typing import NoReturn, TypeVar
 
 import click
 
+from instrument.cli import status
 from instrument.found import find_home
 from instrument.schema.vocabulary import Purpose, RuntimeName
 from jobs.errors import JobsError
@@ -31,7 +32,6 @@ from loop.request import Ending, RunRequest
 from loop.run import World
 from loop.run import run as run_task
 from loop.signals import Interrupted, Signals
-from loop.status import status_lines
 
 T = TypeVar("T")
 RUNTIMES = [name.value for name in RuntimeName]
@@ -136,10 +136,10 @@ def _world() -> tuple[DockerJobs, World]:
     """This process's real surroundings; signals are taken over from here on."""
     signals = Signals()
     signals.install()
-    progress = Progress(sys.stderr)
+    progress = _progress()
     jobs = DockerJobs(
         say=progress.note,
-        on_progress=lambda beat: progress.beats(beat.elapsed_s, beat.ledger),
+        on_progress=lambda beat: progress.beats(beat.elapsed_s, beat.ledger, beat.doing),
     )
     world = World(
         jobs=jobs,
@@ -149,6 +149,16 @@ def _world() -> tuple[DockerJobs, World]:
         now=lambda: datetime.now(UTC),
     )
     return jobs, world
+
+
+def _progress() -> Progress:
+    """A live view where a person looks on, plain lines where not."""
+    if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
+        return Progress(sys.stderr)
+    # Imported here, since nobody else needs it and it takes its time.
+    from loop.live import LiveProgress  # noqa: PLC0415
+
+    return LiveProgress(sys.stderr)
 
 
 def _print_ending(ending: Ending, *, as_json: bool) -> NoReturn:
@@ -196,14 +206,6 @@ def _fail(text: str, code: int) -> NoReturn:
 
 
 @main.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line instead.")
-def status(*, as_json: bool) -> None:
-    """Print one line a task, from state.json."""
-    for line in status_lines(os.environ, as_json=as_json):
-        click.echo(line)
-
-
-@main.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one object last on stdout.")
 def canary(*, as_json: bool) -> None:
     """Land a scripted task with the real agent, engine and images, at no cost."""
@@ -219,4 +221,5 @@ def new(slug: str, *, repo: Path) -> None:
     click.echo(f"{path}: fill in files and the text, commit it, then: factory run {path}")
 
 
+main.add_command(status)
 main.add_command(lint_command(lambda: _world()[1], _guarded))

@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import AwareDatetime, ValidationError
 
 from instrument.schema.base import Frozen
+from instrument.schema.vocabulary import WaitedFor
 from loop.atomic import write_atomic
 from loop.git.errors import GitError
 from loop.home import make_private
@@ -124,7 +125,7 @@ def behind_hold(
         f"it goes on once main moves or {hold.task_id} passes there "
         f"(to look again at once, remove {_file(home, hold.repo)})"
     )
-    return Waiting(line, LOOK_AGAIN_S)
+    return Waiting(line, WaitedFor.MAIN, LOOK_AGAIN_S)
 
 
 def _read(home: Path, repo: str) -> Hold | None:

@@ -37,13 +37,13 @@ class Progress:
             how = " (found under way: going on with it)" if resumed else ""
             self._say(f"{state.stage:<10} {self._label} …{how}")
 
-    def beats(self, elapsed_s: float, ledger: LedgerSummary) -> None:
+    def beats(self, elapsed_s: float, ledger: LedgerSummary, doing: str = "") -> None:  # noqa: ARG002 - for a live view
         """A job goes on; a line every fifteen seconds, and one for each new notice at once."""
         self._tell(ledger)
         if self._clock() - self._spoke < HEARTBEAT_S:
             return
         self._spoke = self._clock()
-        self._say(f"{'':<10} {self._label} … {elapsed_s:.0f} s{_bill(ledger)}")
+        self._say(f"{'':<10} {self._label} … {elapsed_s:.0f} s{bill_of(ledger)}")
 
     def ended(self, before: TaskState, outcome: Outcome, after: TaskState, facts: Facts | None) -> None:
         """Say what came of it."""
@@ -51,7 +51,7 @@ class Progress:
         bill = ""
         if isinstance(facts, JobFacts | ReviewFacts):
             self._tell(facts.end.ledger)
-            bill = _bill(facts.end.ledger)
+            bill = bill_of(facts.end.ledger)
         total = show_usd(after.spend.microusd, lower_bound=after.spend.lower_bound)
         where = f"stopped: {after.stop.reason}" if after.stop else f"{after.stage}"
         arrow = "" if after.stage is before.stage else f" → {where}"
@@ -68,6 +68,9 @@ class Progress:
     def note(self, text: str) -> None:
         """Say one sentence."""
         self._say(text)
+
+    def close(self) -> None:
+        """Take away what is only there while a run goes on; may be called twice."""
 
     def _say(self, text: str) -> None:
         self._stream.write(f"{text}\n")
@@ -92,7 +95,8 @@ def _notice(notice: Notice) -> str:
             return f"{notice.calls} calls in a row read nothing from the provider's cache: {tokens}"
 
 
-def _bill(ledger: LedgerSummary) -> str:
+def bill_of(ledger: LedgerSummary) -> str:
+    """Calls, tokens and cost so far; empty where there was no call."""
     if not ledger.calls:
         return ""
     tokens = sum(call.usage.total_tokens for call in ledger.calls)

@@ -15,9 +15,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 from instrument.report import one_task
-from instrument.schema.events import RunEnded, RunStarted
+from instrument.schema.events import RunEnded, RunStarted, Waited
 from instrument.schema.state import Ruling, TaskState
-from instrument.schema.vocabulary import Stage, StopReason
+from instrument.schema.vocabulary import Stage, StopReason, WaitedFor
 from instrument.table import render_bill
 from jobs.errors import JobsError
 from jobs.ports import Jobs
@@ -25,7 +25,7 @@ from loop.atomic import write_atomic
 from loop.brief import Places, corrupt_brief, write_brief
 from loop.continuing import Continuation, continue_task, with_choices_of
 from loop.drive import Driver
-from loop.errors import UsageError
+from loop.errors import BusyError, UsageError
 from loop.home import set_aside
 from loop.journal import Journal
 from loop.preview import preview
@@ -151,7 +151,13 @@ def _carry(
                 world.before_paid()
             now = world.now()
             waiting = share(
-                session, state, say=world.progress.note, sleep=world.sleep, wait=request.wait, now=now
+                session,
+                state,
+                say=world.progress.note,
+                sleep=world.sleep,
+                wait=request.wait,
+                waited=_recording(journal),
+                now=now,
             )
             with waiting:
                 state = _drive(session, world, journal, state, places)
@@ -169,7 +175,7 @@ def _red_checks(state: TaskState) -> tuple[str, ...]:
 
 @contextmanager
 def _journal(session: Session, state: TaskState, world: World) -> Iterator[Journal]:
-    """The task's record for one run; a signal's exit code is its last word, a bug's has none."""
+    """The task's record for one run; where it is cut short the exit code is its last word, a bug has none."""
     journal = Journal(
         session.folder, task_id=state.task_id, run_id=state.run_id, purpose=state.purpose, now=world.now
     )
@@ -178,11 +184,16 @@ def _journal(session: Session, state: TaskState, world: World) -> Iterator[Journ
             RunStarted, pid=os.getpid(), host=socket.gethostname(), version=version("factory-loop")
         )
         yield journal
-    except Interrupted as interrupted:
-        journal.append(RunEnded, exit_code=interrupted.exit_code)
+    except (Interrupted, BusyError) as end:
+        journal.append(RunEnded, exit_code=int(end.exit_code))
         raise
     finally:
         journal.close()
+
+
+def _recording(journal: Journal) -> Callable[[WaitedFor, float], None]:
+    """What a wait tells when it is over."""
+    return lambda what, seconds: journal.append(Waited, what=what, duration_ms=round(seconds * 1000))
 
 
 def _drive(session: Session, world: World, journal: Journal, state: TaskState, places: Places) -> TaskState:
@@ -201,6 +212,7 @@ def _drive(session: Session, world: World, journal: Journal, state: TaskState, p
             say=world.progress.note,
             sleep=world.sleep,
             interrupted=world.signals.check,
+            waited=_recording(journal),
         ),
     )
     world.signals.hold()
@@ -209,6 +221,8 @@ def _drive(session: Session, world: World, journal: Journal, state: TaskState, p
     except Interrupted:
         world.progress.note(f"interrupted; to continue:  {places.command}")
         raise
+    finally:
+        world.progress.close()
 
 
 def _places(session: Session, request: RunRequest) -> Places:

@@ -17,6 +17,7 @@ from typing import Literal, Self
 from pydantic import AwareDatetime, PositiveInt, ValidationError
 
 from instrument.schema.base import Frozen
+from instrument.schema.vocabulary import WaitedFor
 from loop.atomic import write_atomic
 from loop.errors import BusyError
 from loop.home import make_private
@@ -119,11 +120,12 @@ def claim(home: Path, repo: str, mine: Running, tracked: Iterable[str], *, count
     with _door(home, repo):
         blocker = _find_blocker(folder, mine.task_id, mine.files, tracked, mine.generated)
         if blocker is not None:
-            return Waiting(blocker.line(mine.task_id))
+            return Waiting(blocker.line(mine.task_id), WaitedFor.TASK)
         slot = try_task_slot(home, repo, count)
         if slot is None:
             ids = ", ".join(file.stem for file in _under_way(folder)) or repo
-            return Waiting(f"{mine.task_id} waits for a task slot of {repo} (there are {count}): {ids}")
+            line = f"{mine.task_id} waits for a task slot of {repo} (there are {count}): {ids}"
+            return Waiting(line, WaitedFor.SLOT)
         file = folder / f"{mine.task_id}.json"
         lease = try_lease(_lock_of(file))
         if lease is None:

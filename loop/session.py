@@ -31,6 +31,8 @@ from loop.shell.orders import asked_providers, job_env
 from loop.shell.papers import Papers, read_papers
 from loop.taskfile import task_number
 
+_LOOK_S = 0.5
+
 
 @dataclass(frozen=True, slots=True)
 class Session:
@@ -101,7 +103,8 @@ def hold_lock(folder: Path, task_id: str) -> Iterator[None]:
     Raises:
         BusyError: Another process holds it.
     """
-    lock = FileLock(folder / LOCK_FILE, timeout=0, mode=0o600)
+    # `instrument status` holds a free lock for a moment: that is no other loop.
+    lock = FileLock(folder / LOCK_FILE, timeout=_LOOK_S, mode=0o600)
     try:
         lock.acquire()
     except Timeout:

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 
 from instrument.schema.state import TaskState
-from instrument.schema.vocabulary import Stage, StopReason
+from instrument.schema.vocabulary import Stage, StopReason, WaitedFor
 from loop.errors import BusyError
 from loop.git.errors import GitError
 from loop.holds import Hold, behind_hold, clear_hold, hold_of, place_hold
@@ -28,6 +28,7 @@ def share(
     say: Callable[[str], None],
     sleep: Callable[[float], None],
     wait: bool,
+    waited: Callable[[WaitedFor, float], None],
     now: datetime,
 ) -> Iterator[None]:
     """Hold the task's paths and one of the repo's slots for the block, behind no red main.
@@ -36,7 +37,9 @@ def share(
         BusyError: Somebody is in the way, and `wait` is off.
     """
     timeout_s = None if wait else 0.0
-    with wait_for(lambda: _place(session, state, now), say=say, sleep=sleep, timeout_s=timeout_s):
+    with wait_for(
+        lambda: _place(session, state, now), say=say, sleep=sleep, timeout_s=timeout_s, waited=waited
+    ):
         yield
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from instrument.schema.vocabulary import WaitedFor
 from loop.errors import UsageError
 from loop.leases import Lease, try_lease
 from loop.problems import show
@@ -52,6 +53,7 @@ def job_slot(
     say: Callable[[str], None] = lambda _: None,
     sleep: Callable[[float], None] = time.sleep,
     interrupted: Callable[[], None] = lambda: None,
+    waited: Callable[[WaitedFor, float], None] = lambda *_: None,
 ) -> Iterator[None]:
     """Hold one of the host's slots for the block; looks every half a second.
 
@@ -62,6 +64,7 @@ def job_slot(
         say: Is told once that there is a wait, and again every ten minutes.
         sleep: May raise to end the waiting, as a signal's handler does in `time.sleep`.
         interrupted: Called before each sleep; raises where the process is to end.
+        waited: See `wait_for`.
 
     Raises:
         BusyError: No slot became free in time.
@@ -69,9 +72,9 @@ def job_slot(
 
     def look() -> Lease | Waiting:
         line = f"waits for a job slot: {count} under way on this host ({JOBS_VARIABLE} sets how many)"
-        return try_job_slot(home, count) or Waiting(line)
+        return try_job_slot(home, count) or Waiting(line, WaitedFor.SLOT)
 
-    with wait_for(look, say=say, timeout_s=timeout_s, sleep=sleep, interrupted=interrupted):
+    with wait_for(look, say=say, timeout_s=timeout_s, sleep=sleep, interrupted=interrupted, waited=waited):
         yield
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from instrument.schema.vocabulary import WaitedFor
 from loop.errors import BusyError
 
 T = TypeVar("T")
@@ -27,6 +28,7 @@ class Waiting:
 
     line: str
     """One sentence that names whom or what it waits for."""
+    what: WaitedFor
     poll_s: float = SLICE_S
     """How long until another look is worth its price."""
 
@@ -38,6 +40,7 @@ def wait_for(
     timeout_s: float | None = None,
     sleep: Callable[[float], None] = time.sleep,
     interrupted: Callable[[], None] = lambda: None,
+    waited: Callable[[WaitedFor, float], None] = lambda *_: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> T:
     """Look again and again until the condition gives something else than `Waiting`; return that.
@@ -51,26 +54,36 @@ def wait_for(
         timeout_s: None: as long as it takes; 0: look once, which is a run without `--wait`.
         sleep: Called with half a second at most; it may raise to end the waiting.
         interrupted: Called before each sleep; raises where the process is to end.
+        waited: Called with what was waited for and how many seconds, when that is over, however it ends.
         clock: Seconds that never go back.
 
     Raises:
         BusyError: Time is up; the text is the line.
     """
-    began = clock()
+    began = since = clock()
     said, said_at = "", began
-    while True:
-        found = condition()
-        if not isinstance(found, Waiting):
-            return found
-        now = clock()
-        left_s = None if timeout_s is None else began + timeout_s - now
-        if left_s is not None and left_s <= 0:
-            raise BusyError(found.line)
-        if not said or now - said_at >= (SAY_AGAIN_S if found.line == said else SAY_OTHER_S):
-            said, said_at = found.line, now
-            say(found.line)
-        pause_s = found.poll_s if left_s is None else min(found.poll_s, left_s)
-        _sleep(pause_s, sleep=sleep, interrupted=interrupted)
+    what: WaitedFor | None = None
+    try:
+        while True:
+            found = condition()
+            if not isinstance(found, Waiting):
+                return found
+            now = clock()
+            if what is not None and found.what is not what:
+                waited(what, now - since)
+            if found.what is not what:
+                what, since = found.what, now
+            left_s = None if timeout_s is None else began + timeout_s - now
+            if left_s is not None and left_s <= 0:
+                raise BusyError(found.line)
+            if not said or now - said_at >= (SAY_AGAIN_S if found.line == said else SAY_OTHER_S):
+                said, said_at = found.line, now
+                say(found.line)
+            pause_s = found.poll_s if left_s is None else min(found.poll_s, left_s)
+            _sleep(pause_s, sleep=sleep, interrupted=interrupted)
+    finally:
+        if what is not None:
+            waited(what, clock() - since)
 
 
 def _sleep(seconds: float, *, sleep: Callable[[float], None], interrupted: Callable[[], None]) -> None:
@@ -87,7 +100,7 @@ def busy_as_waiting(go: Callable[[], T], poll_s: float = LOOK_AGAIN_S) -> T | Wa
     try:
         return go()
     except BusyError as error:
-        return Waiting(str(error), poll_s)
+        return Waiting(str(error), WaitedFor.TASK, poll_s)
 
 
 def until_reset(task_id: str, reset_utc: datetime, now: datetime) -> Waiting | None:
@@ -102,4 +115,4 @@ def until_reset(task_id: str, reset_utc: datetime, now: datetime) -> Waiting | N
     line = (
         f"{task_id} waits for the provider's rate limit, which resets at {when}; nothing is spent until then"
     )
-    return Waiting(line, poll_s=min(left_s, LOOK_AGAIN_S))
+    return Waiting(line, WaitedFor.PROVIDER, poll_s=min(left_s, LOOK_AGAIN_S))

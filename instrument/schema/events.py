@@ -4,7 +4,7 @@ Names, numbers, paths and hashes only: never a prompt, a model's text, a check's
 output or an environment value. Pure: no I/O.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import AwareDatetime, Field, NonNegativeInt, TypeAdapter
 
@@ -21,6 +21,7 @@ from instrument.schema.vocabulary import (
     RuntimeName,
     Stage,
     StopReason,
+    WaitedFor,
 )
 
 
@@ -50,6 +51,14 @@ class RunEnded(Event):
 
     kind: Literal["run_ended"] = "run_ended"
     exit_code: int
+
+
+class Waited(Event):
+    """A run had to wait, and what it waited for came, changed or was given up; 0 ms: it did not wait."""
+
+    kind: Literal["waited"] = "waited"
+    what: WaitedFor
+    duration_ms: NonNegativeInt
 
 
 class AttemptStarted(Event):
@@ -273,6 +282,7 @@ class RecordSetAside(Event):
 AnyEvent = Annotated[
     RunStarted
     | RunEnded
+    | Waited
     | AttemptStarted
     | AttemptInterrupted
     | AttemptCancelled
@@ -295,3 +305,5 @@ AnyEvent = Annotated[
     Field(discriminator="kind"),
 ]
 EVENT: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
+EVENTS: tuple[type[Event], ...] = get_args(get_args(AnyEvent)[0])
+"""Every kind of line."""

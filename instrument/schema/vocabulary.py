@@ -251,6 +251,16 @@ class AgentFault(StrEnum):
 
 
 @unique
+class WaitedFor(StrEnum):
+    """What a run waited for before it could go on."""
+
+    TASK = "task"
+    SLOT = "slot"
+    MAIN = "main"
+    PROVIDER = "provider"
+
+
+@unique
 class EventKind(StrEnum):
     """One line of `events.jsonl`."""
 
@@ -275,6 +285,7 @@ class EventKind(StrEnum):
     RECORD_SET_ASIDE = "record_set_aside"
     AGENT_DIFFERED = "agent_differed"
     NOTICE_RAISED = "notice_raised"
+    WAITED = "waited"
 
 
 @unique

@@ -68,6 +68,11 @@ class Places:
         return self._at("job", "out")
 
     @property
+    def doing(self) -> str:
+        """What the agent does now, for a person who looks on."""
+        return self._at("job", "doing")
+
+    @property
     def git(self) -> str:
         """The capture's git directory, which the agent never sees."""
         return self._at("job", "git")

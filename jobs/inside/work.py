@@ -12,7 +12,9 @@ import time
 from dataclasses import dataclass
 from typing import Iterable, Mapping
 
+from .calls import Calls
 from .disk import Disk
+from .doing import Doing
 from .ending import end_all, living
 from .lastline import LastLine
 from .leftovers import Leftovers
@@ -93,6 +95,10 @@ class Worker:
         output: Sink = Both(transcript, stalls) if stalls else transcript
         last = LastLine(agent.last_lines)
         output = Both(output, last) if agent.last_lines else output
+        doing = (
+            Doing(self.places.doing, Calls(agent.shell_calls), Masker(secrets)) if agent.shell_calls else None
+        )
+        output = Both(output, doing) if doing else output
         lay_settings(self.places, agent.files, agent.cleared)
         began = time.monotonic()
         source = self.places.prompt if agent.reads_prompt else os.devnull
@@ -105,7 +111,8 @@ class Worker:
             report.exit_code = _NOT_FOUND if is_absent else _NOT_EXECUTABLE
         else:
             due = first_call(self.order.first_call_marker, began + self.order.first_call_s, NO_FIRST_CALL)
-            limits = [*self._job_limits(), due, last.as_limit(), *([stalls.as_limit()] if stalls else [])]
+            overheard = [sink.as_limit() for sink in (stalls, doing) if sink]
+            limits = [*self._job_limits(), due, last.as_limit(), *overheard]
             passed = wait(child, self.pump, limits)
             if passed:
                 report.ended = passed

@@ -14,6 +14,7 @@ from loop.shell.context import Context
 from loop.shell.orders import asked_providers
 from loop.shell.papers import papers_of
 from loop.shell.preflight import ask_providers
+from loop.shell.reverts import note_reverts
 from proxy.own_prices import read_own_prices
 from proxy.prices import UnknownPriceError, find_price
 
@@ -35,10 +36,12 @@ def find_base(context: Context, state: TaskState, effect: FindBase) -> BaseFacts
 
 
 def fetch_base(context: Context, repo: str) -> str:
-    """The commit that a task begins on now."""
+    """The commit that a task begins on now; what it takes back of ours is noted."""
     with repo_lock(context.home, repo, LOCK_TIMEOUT_S):
         tips = context.store.fetch_tips(context.branch, context.remote)
-        return context.store.choose_base(tips, push=context.remote is not None)
+        base = context.store.choose_base(tips, push=context.remote is not None)
+        note_reverts(context.home, context.store, repo, base)
+        return base
 
 
 def ready_time(context: Context, base: str, task_path: str) -> datetime | None:

@@ -6,18 +6,24 @@ from typing import Any
 
 import pytest
 
+from instrument.asked import Asked
 from instrument.figures import Report
-from instrument.found import find_tasks, read_state
+from instrument.found import read_state
 from instrument.record import read_record
-from instrument.report import build_report
-from instrument.schema.vocabulary import Purpose
+from instrument.report import build_report, one_task
+from instrument.rows import read_rows
 from instrument.table import render
+from instrument.timeline import Timeline
 
 KEY = "api-001-implement-1-aaaaaaaa"
 
 
+def missing_of(folder: Path) -> list[str]:
+    return read_record(folder, Timeline(None, None)).missing
+
+
 def report(home: Any) -> Report:
-    return build_report(find_tasks(home.path), Purpose.TASK)
+    return build_report(read_rows(home.path), Asked())
 
 
 @pytest.mark.parametrize(
@@ -174,7 +180,8 @@ def test_what_a_damaged_file_still_tells_is_counted_once(home: Any, events: Any)
 
     (row,) = report(home).rows
 
-    assert (row.usage.input_tokens, row.jobs[0].calls, row.jobs[0].cost_microusd) == (2, 2, 5 + 7)
+    (job,) = one_task(home.path, row.task_id).jobs
+    assert (row.usage.input_tokens, job.calls, job.cost_microusd) == (2, 2, 5 + 7)
     assert row.missing == ("line 2 of events.damaged-1.jsonl cannot be read",)
     assert (row.usage_complete, row.lower_bound) == (False, False)
 
@@ -182,7 +189,7 @@ def test_what_a_damaged_file_still_tells_is_counted_once(home: Any, events: Any)
 def test_a_line_without_end_does_not_fill_the_memory(tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").write_bytes(b"x" * (3 * 1024 * 1024) + b"\n")
 
-    assert read_record(tmp_path).missing == ["4 lines (the first: 1) of events.jsonl cannot be read"]
+    assert missing_of(tmp_path) == ["4 lines (the first: 1) of events.jsonl cannot be read"]
 
 
 def test_a_folder_in_the_place_of_a_file_is_named(tmp_path: Path) -> None:
@@ -190,4 +197,4 @@ def test_a_folder_in_the_place_of_a_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").mkdir()
 
     assert read_state(tmp_path) == (None, "state.json cannot be opened (Is a directory)")
-    assert read_record(tmp_path).missing == ["events.jsonl cannot be opened (Is a directory)"]
+    assert missing_of(tmp_path) == ["events.jsonl cannot be opened (Is a directory)"]

@@ -3,9 +3,11 @@ from typing import Any
 
 import pytest
 
-from instrument.figures import Report, Row
-from instrument.found import find_tasks
-from instrument.report import TaskNotFoundError, build_report, one_task
+from instrument.asked import Asked
+from instrument.figures import JobLine, Report, Row
+from instrument.found import TaskNotFoundError
+from instrument.report import build_report, one_task
+from instrument.rows import read_rows
 from instrument.schema.state import Grants
 from instrument.schema.usage import Usage
 from instrument.schema.vocabulary import DoneReason, NoticeKind, Purpose, Stage, StopReason
@@ -17,7 +19,12 @@ OTHER = "another-model-1"
 
 
 def report(home: Any, purpose: Purpose | None = Purpose.TASK) -> Report:
-    return build_report(find_tasks(home.path), purpose)
+    return build_report(read_rows(home.path), Asked(purpose=purpose))
+
+
+def jobs_of(home: Any) -> tuple[JobLine, ...]:
+    (row,) = report(home).rows
+    return one_task(home.path, row.task_id).jobs
 
 
 def only(home: Any) -> Row:
@@ -83,7 +90,7 @@ def test_a_row_has_the_hand_computed_figures(home: Any, events: Any) -> None:
     )
     assert row.usage_complete
     assert row.missing == ()
-    assert [(job.folder, job.calls, job.cost_microusd) for job in row.jobs] == [
+    assert [(job.folder, job.calls, job.cost_microusd) for job in jobs_of(home)] == [
         ("jobs/0002-coder-1", 2, 1_500),
         ("jobs/0003-reviewer-1", 1, 100),
     ]
@@ -103,7 +110,7 @@ def test_a_call_written_again_after_a_crash_counts_once(home: Any, events: Any) 
 
     assert row.usage.input_tokens == 5 + 7
     assert row.usage_complete
-    assert [job.calls for job in row.jobs] == [2]
+    assert [job.calls for job in jobs_of(home)] == [2]
     assert row.stops == (StopReason.JOB_TIMEOUT,)
 
 
@@ -205,7 +212,7 @@ def test_restarted_runs_add_their_cost_to_the_one_task(home: Any, events: Any) -
     assert (made.cost_microusd, made.accepted, made.tasks) == (123, 1, 1)
     assert (row.runs, row.coder_rounds, row.done) == (3, 5, DoneReason.MERGED)
     assert row.stops == (StopReason.JOB_TIMEOUT, StopReason.JOB_TIMEOUT)
-    assert [job.run for job in row.jobs] == ["api-007.old-1", "api-007.old-2", "api-007"]
+    assert [job.run for job in jobs_of(home)] == ["api-007.old-1", "api-007.old-2", "api-007"]
 
 
 @pytest.mark.parametrize("called", [ASKED, OTHER])
@@ -243,7 +250,7 @@ def test_a_difference_without_calls_and_without_an_end_still_shows(home: Any, ev
 
     row = only(home)
 
-    assert [(job.role, job.collected) for job in row.jobs] == [("coder", True), ("reviewer", False)]
+    assert [(job.role, job.collected) for job in jobs_of(home)] == [("coder", True), ("reviewer", False)]
     assert [(agent.version, agent.version_pinned) for agent in row.agents] == [("2.1.332", "2.1.400")]
 
 
@@ -275,7 +282,7 @@ def test_one_task_is_found_by_its_id(home: Any) -> None:
     home.folder("api-001").write_merged(1)
     home.folder("api-0011").write_merged(2)
 
-    assert one_task(home.path, "api-001").cost_microusd == 1
+    assert one_task(home.path, "api-001").row.cost_microusd == 1
     with pytest.raises(TaskNotFoundError, match="no task api-9 has begun under"):
         one_task(home.path, "api-9")
 
@@ -297,7 +304,7 @@ def test_a_folder_with_a_lock_alone_is_no_task(home: Any) -> None:
 
 
 def test_no_run_folder_is_no_task(tmp_path: Path) -> None:
-    assert list(find_tasks(tmp_path / "absent")) == []
+    assert list(read_rows(tmp_path / "absent")) == []
 
 
 def finding(number: int, **fields: Any) -> dict[str, Any]:

@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 
-from instrument.found import find_tasks
+from instrument.asked import Asked
 from instrument.report import build_report, one_task
+from instrument.rows import read_rows
 from instrument.schema.vocabulary import Purpose, StopReason
 from instrument.table import WIDTH, render, render_bill, show_ms
 
@@ -13,7 +14,7 @@ KEY_3 = "api-007-review-1-cccccccc"
 
 
 def text(home: Any, purpose: Purpose | None = Purpose.TASK) -> str:
-    return render(build_report(find_tasks(home.path), purpose))
+    return render(build_report(read_rows(home.path), Asked(purpose=purpose)))
 
 
 def write_merged_task(home: Any, events: Any) -> None:
@@ -36,9 +37,19 @@ def test_a_merged_task_word_for_word(home: Any, events: Any) -> None:
     assert text(home) == (
         "cost per accepted task  $0.054416\n"
         "total                   $0.054416\n"
+        "planner                 not recorded\n"
         "accepted                1 of 1 (purpose: task)\n"
         "tokens                  input 12,304, cache read 50, write 5m 0, write 1h 0,\n"
         "                        output 550\n"
+        "cache share             0 % of the input was read from a cache\n"
+        "of the accepted         1 at the first attempt, 1 without a person\n"
+        "accepted and kept       not known yet\n"
+        "\n"
+        "                               total      median         p90\n"
+        "lead time                    12m 03s     12m 03s     12m 03s\n"
+        "  before it began            12m 03s     12m 03s     12m 03s\n"
+        "rounds                  1 of coders, 1 of reviewers\n"
+        "run time of all jobs    1m 00s\n"
         "\n"
         "task, state                  lead coder reviews gates stops               cost\n"
         "api-007\n"
@@ -133,7 +144,7 @@ def test_nothing_found_says_where_else_to_look(home: Any) -> None:
     home.folder("api-007", "demo").write_merged(1)
 
     assert text(home) == (
-        "No task of purpose task found.\n1 of other purposes not shown; --purpose all shows them\n"
+        "No task of purpose task found.\n1 found, but of another purpose (--purpose all) or not asked for\n"
     )
     assert "accepted                1 of 1 (purpose: all)\n" in text(home, None)
 
@@ -240,6 +251,6 @@ def test_what_was_noticed_is_named_with_the_number_of_its_jobs(home: Any, events
         events.noticed(KEY_2, "budget_80"),
     )
 
-    shown = render(build_report(find_tasks(home.path), None))
+    shown = render(build_report(read_rows(home.path), Asked(purpose=None)))
 
     assert "    noticed   budget_80 in 2 jobs, cache_missed in 1 job\n" in shown

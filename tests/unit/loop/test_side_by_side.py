@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
+from instrument.schema.events import EVENT, RunEnded, Waited
+from instrument.schema.vocabulary import WaitedFor
 from loop.errors import BusyError, Exit
 from loop.holds import hold_of
 from loop.running import claim, this_process
@@ -97,6 +99,7 @@ def test_with_wait_a_task_behind_a_red_main_begins_once_it_is_mended(both: Desk)
     assert both.ends() == "baseline_red"
     assert waits(both, OTHER, lambda: both.commit({WORKED_ON: "mended\n"})) == "ready_to_merge"
     assert f"{OTHER_ID} waits for a green main" in both.said.getvalue()
+    assert recorded(both, OTHER_ID)[0] == ("waited", WaitedFor.MAIN)
 
 
 def test_with_wait_a_task_begins_once_the_repo_has_a_slot(both: Desk):
@@ -109,6 +112,7 @@ def test_with_wait_a_task_begins_once_the_repo_has_a_slot(both: Desk):
             both.run(task=ELSEWHERE)
         both.script.coder = [Turn({"docs/x.md": b"x\n"})]
         assert waits(both, ELSEWHERE, held.release) == "ready_to_merge"
+    assert recorded(both, "demo-009")[2] == ("waited", WaitedFor.SLOT)
 
 
 def test_with_wait_a_job_begins_once_the_host_has_a_slot(both: Desk):
@@ -116,3 +120,25 @@ def test_with_wait_a_job_begins_once_the_host_has_a_slot(both: Desk):
     lease = try_job_slot(both.home, 1)
     assert lease is not None
     assert waits(both, OTHER, lease.release) == "ready_to_merge"
+    assert recorded(both, OTHER_ID)[0] == ("waited", WaitedFor.SLOT)
+
+
+def recorded(desk: Desk, task_id: str) -> list[tuple[str, object]]:
+    """The waits and the ends of runs, as the record has them."""
+    lines = (desk.home / "tasks" / task_id / "events.jsonl").read_bytes().splitlines()
+    events = [EVENT.validate_json(line) for line in lines]
+    return [
+        ("waited", event.what) if isinstance(event, Waited) else ("ended", event.exit_code)
+        for event in events
+        if isinstance(event, Waited | RunEnded)
+    ]
+
+
+def test_what_a_run_waited_for_is_on_record_also_where_it_would_not_wait(both: Desk):
+    first = this_process("demo-007", ["src/**"], (), START)
+    with claim(both.home, "demo", first, [WORKED_ON], count=2) as held:
+        with pytest.raises(BusyError):
+            both.run(task=OTHER)
+        assert recorded(both, OTHER_ID) == [("waited", WaitedFor.TASK), ("ended", 4)]
+        assert waits(both, OTHER, held.release) == "ready_to_merge"
+    assert recorded(both, OTHER_ID)[2:] == [("waited", WaitedFor.TASK), ("ended", 3)]

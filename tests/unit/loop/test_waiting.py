@@ -3,6 +3,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from instrument.schema.vocabulary import WaitedFor
 from loop.errors import BusyError
 from loop.signals import Interrupted
 from loop.waiting import Waiting, busy_as_waiting, until_reset, wait_for
@@ -45,7 +46,7 @@ def test_what_is_there_is_taken_without_a_word() -> None:
 def test_it_is_said_once_and_again_every_ten_minutes() -> None:
     time = Time()
 
-    time.wait(lambda: "it" if time.now >= 1000 + 1500 else Waiting("waits for a", poll_s=30))
+    time.wait(lambda: "it" if time.now >= 1000 + 1500 else Waiting("waits for a", WaitedFor.TASK, poll_s=30))
 
     assert time.said == [(0, "waits for a"), (600, "waits for a"), (1200, "waits for a")]
     assert max(time.slept) <= 0.5
@@ -56,7 +57,7 @@ def test_another_reason_is_said_after_a_minute_and_not_at_every_look() -> None:
 
     def flaps() -> object:
         elapsed = time.now - 1000
-        return "it" if elapsed >= 130 else Waiting("ab"[int(elapsed / 0.5) % 2], poll_s=0.5)
+        return "it" if elapsed >= 130 else Waiting("ab"[int(elapsed / 0.5) % 2], WaitedFor.TASK, poll_s=0.5)
 
     time.wait(flaps)
 
@@ -67,7 +68,7 @@ def test_no_time_to_wait_is_busy_with_the_line_at_once() -> None:
     time = Time()
 
     with pytest.raises(BusyError, match=r"^x waits for y$"):
-        time.wait(looks(Waiting("x waits for y")), timeout_s=0)
+        time.wait(looks(Waiting("x waits for y", WaitedFor.TASK)), timeout_s=0)
     assert (time.said, time.slept) == ([], [])
 
 
@@ -75,7 +76,7 @@ def test_time_runs_out_between_two_looks() -> None:
     time = Time()
 
     with pytest.raises(BusyError):
-        time.wait(lambda: Waiting("x", poll_s=30), timeout_s=40)
+        time.wait(lambda: Waiting("x", WaitedFor.TASK, poll_s=30), timeout_s=40)
     assert time.now == 1040
 
 
@@ -89,7 +90,10 @@ def test_a_signal_ends_it_within_half_a_second(asked: bool) -> None:  # noqa: FB
     how = {"interrupted": end_it} if asked else {}
     with pytest.raises(Interrupted):
         wait_for(
-            lambda: Waiting("x", poll_s=3000), say=time.say, sleep=time.sleep if asked else end_it, **how
+            lambda: Waiting("x", WaitedFor.TASK, poll_s=3000),
+            say=time.say,
+            sleep=time.sleep if asked else end_it,
+            **how,
         )
     assert time.slept == []
 
@@ -102,7 +106,7 @@ def test_the_mark_is_looked_at_between_slices() -> None:
             raise Interrupted(2)
 
     with pytest.raises(Interrupted):
-        time.wait(lambda: Waiting("x", poll_s=3000), interrupted=interrupted)
+        time.wait(lambda: Waiting("x", WaitedFor.TASK, poll_s=3000), interrupted=interrupted)
     assert time.now <= 1003
 
 
@@ -112,7 +116,7 @@ def test_busy_becomes_waiting_and_nothing_else_does() -> None:
             raise error
         return "it"
 
-    assert busy_as_waiting(lambda: busy([BusyError("x waits")]), 7) == Waiting("x waits", 7)
+    assert busy_as_waiting(lambda: busy([BusyError("x waits")]), 7) == Waiting("x waits", WaitedFor.TASK, 7)
     assert busy_as_waiting(lambda: busy([])) == "it"
     with pytest.raises(KeyError):
         busy_as_waiting(lambda: busy([KeyError()]))
@@ -129,3 +133,26 @@ def test_a_reset_time_is_kept_by_the_wall_clock() -> None:
     assert near is not None
     assert near.poll_s == 2
     assert until_reset("demo-007", NOW, NOW) is None
+
+
+def test_each_wait_is_told_with_its_length_once_it_is_over() -> None:
+    time = Time()
+    told: list[tuple[WaitedFor, float]] = []
+
+    def changes() -> object:
+        elapsed = time.now - 1000
+        if elapsed >= 5:
+            return "it"
+        return Waiting("x", WaitedFor.TASK if elapsed < 3 else WaitedFor.SLOT, poll_s=0.5)
+
+    time.wait(changes, waited=lambda *what: told.append(what))
+    assert told == [(WaitedFor.TASK, 3.0), (WaitedFor.SLOT, 2.0)]
+
+
+def test_a_wait_that_is_given_up_is_told_too() -> None:
+    time = Time()
+    told: list[tuple[WaitedFor, float]] = []
+
+    with pytest.raises(BusyError):
+        time.wait(looks(Waiting("x", WaitedFor.MAIN)), timeout_s=0, waited=lambda *what: told.append(what))
+    assert told == [(WaitedFor.MAIN, 0.0)]

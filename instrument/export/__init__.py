@@ -1,0 +1,1 @@
+"""Figures and spans for other programs."""

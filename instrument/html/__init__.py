@@ -1,0 +1,1 @@
+"""A page of figures and pictures for a browser."""

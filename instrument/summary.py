@@ -1,0 +1,58 @@
+"""Adds rows up to a summary.
+
+Pure: no I/O.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from instrument.figures import Intervention, Row, Summary
+from instrument.schema.usage import Usage
+from instrument.schema.vocabulary import DoneReason
+from instrument.spread import spread_of
+from instrument.timeline import Part
+
+
+def summarise(rows: Sequence[Row]) -> Summary:
+    """The figures of a set of tasks; an empty set costs nothing."""
+    accepted = [row for row in rows if row.done is DoneReason.MERGED]
+    known = [row.cost_microusd for row in rows if row.cost_microusd is not None]
+    cost = sum(known) if known or not rows else None
+    leads = [row for row in accepted if row.lead_ms is not None]
+    by_kind: Counter[Intervention] = Counter()
+    for row in rows:
+        by_kind.update(row.interventions_by_kind)
+    return Summary(
+        tasks=len(rows),
+        accepted=len(accepted),
+        kept=sum(row.kept is True for row in accepted),
+        reverted=sum(row.kept is False for row in accepted),
+        done_unmerged=sum(row.done is not None for row in rows) - len(accepted),
+        cost_microusd=cost,
+        lower_bound=any(row.lower_bound for row in rows),
+        unmetered_parts=sum(row.unmetered_parts for row in rows),
+        cost_per_accepted_microusd=None if cost is None or not accepted else -(-cost // len(accepted)),
+        unmerged_microusd=sum(row.cost_microusd or 0 for row in rows if row.done is not DoneReason.MERGED),
+        usage=add_usage(rows),
+        usage_complete=all(row.usage_complete for row in rows),
+        lead_ms=spread_of(row.lead_ms for row in leads if row.lead_ms is not None),
+        times_ms={part: spread_of(row.times.get(part, 0) for row in leads) for part in Part},
+        job_ms=sum(row.job_ms or 0 for row in rows),
+        untouched=sum(row.interventions == 0 for row in accepted),
+        first_attempt=sum(row.coder_rounds == 1 and row.runs == 1 for row in accepted),
+        coder_rounds=sum(row.coder_rounds or 0 for row in rows),
+        review_rounds=sum(row.review_rounds or 0 for row in rows),
+        interventions=sum(row.interventions or 0 for row in rows),
+        interventions_by_kind=dict(sorted(by_kind.items())),
+        answers_ms=spread_of(answer for row in rows for answer in row.answers_ms),
+        stops=dict(Counter(reason for row in rows for reason in row.stops).most_common()),
+        kills=dict(Counter(cause for row in rows for cause in row.kills).most_common()),
+        peak_memory_bytes=max((row.peak_memory_bytes or 0 for row in rows), default=0) or None,
+        peak_pids=max((row.peak_pids or 0 for row in rows), default=0) or None,
+    )
+
+
+def add_usage(rows: Sequence[Row]) -> Usage:
+    """All tokens of the rows, by bucket."""
+    names = Usage.model_fields
+    return Usage(**{name: sum(getattr(row.usage, name) for row in rows) for name in names})
