@@ -8,9 +8,10 @@ from typing import Literal
 
 from pydantic import AwareDatetime, NonNegativeInt
 
+from instrument.parts import Part
 from instrument.planner.figures import Planning
 from instrument.schema.base import Frozen
-from instrument.schema.state import Grants
+from instrument.schema.grants import Grants
 from instrument.schema.usage import Usage
 from instrument.schema.vocabulary import (
     DoneReason,
@@ -23,7 +24,6 @@ from instrument.schema.vocabulary import (
     Stage,
     StopReason,
 )
-from instrument.timeline import Part
 
 Intervention = Literal["ruling", "grant", "allow", "edit", "restart", "auto_merge"]
 """What a person did for a task."""

@@ -1,19 +1,15 @@
 """Finds the folders of tasks under the run folder.
 
-Lists folders and reads `state.json`; writes nothing, takes no lock.
+Lists folders; writes nothing, takes no lock.
 """
 
 import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 
 import platformdirs
-from pydantic import ValidationError
-
-from instrument.schema.state import TaskState
 
 _OLD = re.compile(r"(?P<task>.+)\.old-(?P<n>[0-9]+)")
 _BEGUN = ("events.jsonl", "state.json", "jobs")
@@ -76,10 +72,14 @@ def list_tasks(home: Path) -> Iterator[FoundTask]:
         return
     # Texts and not paths, which are three times as slow: there may be ten thousand.
     place = str(root)
+    runs: dict[str, list[tuple[float, str]]] = {}
     with os.scandir(root) as entries:
-        named = sorted((_split(entry.name), entry.name) for entry in entries if entry.is_dir())
-    for task_id, group in groupby(named, key=lambda pair: pair[0][0]):
-        yield FoundTask(task_id, place, tuple(name for _, name in group))
+        for entry in entries:
+            if entry.is_dir():
+                task_id, number = _split(entry.name)
+                runs.setdefault(task_id, []).append((number, entry.name))
+    for task_id, named in sorted(runs.items()):
+        yield FoundTask(task_id, place, tuple(name for _, name in sorted(named)))
 
 
 def find_task(home: Path, task_id: str) -> FoundTask:
@@ -94,21 +94,6 @@ def find_task(home: Path, task_id: str) -> FoundTask:
     if task is None:
         raise TaskNotFoundError(f"no task {task_id} has begun under {home}")
     return task
-
-
-def read_state(folder: Path) -> tuple[TaskState | None, str]:
-    """Read a task folder's state: the state and "", or none and a clause that says what is missing."""
-    path = folder / "state.json"
-    try:
-        return TaskState.model_validate_json(path.read_bytes()), ""
-    except FileNotFoundError:
-        return None, "state.json is missing"
-    except OSError as error:
-        return None, f"state.json cannot be opened ({error.strerror})"
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        return None, f"state.json is damaged ({f'{where}: ' if where else ''}{first['msg']})"
 
 
 def _split(name: str) -> tuple[str, float]:

@@ -4,7 +4,8 @@ Reads nothing by itself.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -114,3 +115,12 @@ def _printable(text: str) -> str:
             text = text.replace(mark, plain)
         return text.encode(encoding, "replace").decode(encoding)
     return text
+
+
+@contextmanager
+def until_interrupted() -> Iterator[None]:
+    """Ctrl-C ends what runs until then, with the shells' exit code for it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from instrument.figures import Comparison, Group, Report, Spread, Summary
 from instrument.money import show_usd
+from instrument.parts import Part
 from instrument.planner.table import planner_line
 from instrument.show import MARK, UNKNOWN, show_amount, show_ms, show_usage, wrap
-from instrument.timeline import Part
 
 _Name = TypeVar("_Name", bound=str)
 _MIB = 1024 * 1024

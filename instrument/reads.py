@@ -13,14 +13,12 @@ from pydantic import NonNegativeInt, PositiveInt, ValidationError
 from instrument.found import FoundTask
 from instrument.ledger import read_ledger
 from instrument.schema.base import Frozen
-from instrument.schema.job import AgentRun
+from instrument.schema.job import AGENT_RUN_FILE, AgentRun
 from instrument.schema.ledger import ModelCall
 from instrument.schema.transcript import CallSeen, FileRead, ToolUse
 
 LARGE_TOKENS = 100_000
 """A context above it is dear, and models are said to work worse in it."""
-AGENT_FILE = "agent-run.json"
-"""In a job's `out/`: what the adapter read from the program's output."""
 
 
 class FileReads(Frozen):
@@ -94,7 +92,7 @@ def read_task(task: FoundTask) -> TaskReads:
     jobs, calls = [], []
     for folder in task.folders:
         for job in sorted((folder / "jobs").glob("*")):
-            if (job / "ledger.jsonl").exists() or (job / "out" / AGENT_FILE).exists():
+            if (job / "ledger.jsonl").exists() or (job / "out" / AGENT_RUN_FILE).exists():
                 made, metered = _read_job(job, f"{folder.name}/{job.name}")
                 jobs.append(made)
                 calls += metered
@@ -105,7 +103,7 @@ def _read_job(folder: Path, name: str) -> tuple[JobReads, list[ModelCall]]:
     missing = []
     agent: AgentRun | None = None
     try:
-        agent = AgentRun.model_validate_json((folder / "out" / AGENT_FILE).read_bytes())
+        agent = AgentRun.model_validate_json((folder / "out" / AGENT_RUN_FILE).read_bytes())
     except FileNotFoundError:
         missing.append("no transcript was kept")
     except (OSError, ValidationError):

@@ -5,6 +5,7 @@ Reads the files of one task at a time; writes nothing.
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from heapq import nlargest
 from itertools import groupby
 from pathlib import Path
 
@@ -13,7 +14,6 @@ from instrument.figures import Bill, Comparison, Group, Report, Row
 from instrument.found import find_task
 from instrument.planner.days import is_in, sum_up
 from instrument.planner.figures import PlannerDay, Planning
-from instrument.row import build_bill
 from instrument.rows import whole_row
 from instrument.summary import summarise
 from instrument.window import Window
@@ -74,7 +74,7 @@ def _newest(rows: list[Row], most: int | None) -> list[Row]:
     if most is None or len(rows) <= most:
         return rows
     oldest = datetime.min.replace(tzinfo=UTC)
-    newest = sorted(rows, key=lambda row: row.at_utc or oldest)[-most:]
+    newest = nlargest(most, rows, key=lambda row: row.at_utc or oldest)
     return sorted(newest, key=lambda row: row.task_id)
 
 
@@ -91,4 +91,7 @@ def one_task(home: Path, task_id: str) -> Bill:
         TaskNotFoundError: It never began under `home`.
         OSError: `home` cannot be listed.
     """
+    # Imported here: see `instrument.rows`.
+    from instrument.row import build_bill  # noqa: PLC0415
+
     return build_bill(find_task(home, task_id))

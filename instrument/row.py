@@ -9,13 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from instrument.figures import Agent, Bill, JobLine, Kill, OpenFinding, Row
-from instrument.found import FoundTask, read_state
+from instrument.found import FoundTask
+from instrument.parts import Part
 from instrument.record import Job, Record, read_record
 from instrument.reverts import is_kept
-from instrument.schema.state import Grants, TaskState
+from instrument.schema.grants import Grants
+from instrument.schema.state import TaskState
 from instrument.schema.usage import Usage
 from instrument.schema.vocabulary import DoneReason, EffectKind, Ended, Role, StopReason
-from instrument.timeline import Part, Timeline, to_ms
+from instrument.states import read_state
+from instrument.timeline import Timeline, to_ms
 
 _AGENT_EFFECTS = (EffectKind.IMPLEMENT, EffectKind.REVIEW)
 _MANY = "the cost of {} jobs is not fully known"

@@ -18,7 +18,6 @@ from instrument.decoding import DecodeError, Decoder
 from instrument.figures import Row
 from instrument.found import FoundTask, list_tasks
 from instrument.reverts import stamp_of
-from instrument.row import build_row
 from instrument.schema.base import Frozen
 
 _FRESH_NS = 2 * 10**9
@@ -58,7 +57,7 @@ def read_rows(home: Path) -> Iterator[Row]:
         if task is None:
             continue
         has_news = True
-        row = build_row(task)
+        row = _build(task)
         if newest_ns < fresh_ns:
             kept.append(_Entry(stamp=f"{stamp} {reverts_of(row.repo)}", row=row))
         yield row
@@ -66,6 +65,13 @@ def read_rows(home: Path) -> Iterator[Row]:
         # Only a saving of time: where it cannot be written the figures are the same.
         with suppress(OSError):
             _save(file, kept)
+
+
+def _build(task: FoundTask) -> Row:
+    # Imported here: where nothing has changed, loading all of this takes as long as the report.
+    from instrument.row import build_row  # noqa: PLC0415
+
+    return build_row(task)
 
 
 def whole_row(row: Row) -> Row:

@@ -14,11 +14,12 @@ from filelock import FileLock, Timeout
 from pydantic import AwareDatetime, NonNegativeInt
 
 from instrument.decoding import DecodeError, Decoder
-from instrument.found import find_tasks, read_state
+from instrument.found import find_tasks
 from instrument.schema.base import Frozen
 from instrument.schema.events import EVENTS, AnyEvent
 from instrument.schema.state import TaskState
 from instrument.schema.vocabulary import EffectKind, Stage, StopReason
+from instrument.states import read_state
 
 _DECODER: Decoder[AnyEvent] = Decoder(*EVENTS)
 _TAIL_BYTES = 256 * 1024

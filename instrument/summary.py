@@ -5,12 +5,15 @@ Pure: no I/O.
 
 from collections import Counter
 from collections.abc import Sequence
+from operator import attrgetter
 
-from instrument.figures import Intervention, Row, Summary
+from instrument.figures import Intervention, Row, Spread, Summary
+from instrument.parts import Part
 from instrument.schema.usage import Usage
 from instrument.schema.vocabulary import DoneReason
 from instrument.spread import spread_of
-from instrument.timeline import Part
+
+_BUCKETS = attrgetter(*Usage.model_fields)
 
 
 def summarise(rows: Sequence[Row]) -> Summary:
@@ -36,7 +39,7 @@ def summarise(rows: Sequence[Row]) -> Summary:
         usage=add_usage(rows),
         usage_complete=all(row.usage_complete for row in rows),
         lead_ms=spread_of(row.lead_ms for row in leads if row.lead_ms is not None),
-        times_ms={part: spread_of(row.times.get(part, 0) for row in leads) for part in Part},
+        times_ms={part: _time_of(part, leads) for part in Part},
         job_ms=sum(row.job_ms or 0 for row in rows),
         untouched=sum(row.interventions == 0 for row in accepted),
         first_attempt=sum(row.coder_rounds == 1 and row.runs == 1 for row in accepted),
@@ -54,5 +57,11 @@ def summarise(rows: Sequence[Row]) -> Summary:
 
 def add_usage(rows: Sequence[Row]) -> Usage:
     """All tokens of the rows, by bucket."""
-    names = Usage.model_fields
-    return Usage(**{name: sum(getattr(row.usage, name) for row in rows) for name in names})
+    columns = zip(*(_BUCKETS(row.usage) for row in rows), strict=True)
+    return Usage(**dict(zip(Usage.model_fields, map(sum, columns), strict=False)))
+
+
+def _time_of(part: Part, rows: Sequence[Row]) -> Spread:
+    """What one part of the lead took; most rows have no time of most parts."""
+    taken = [row.times[part] for row in rows if part in row.times]
+    return spread_of(taken, zeros=len(rows) - len(taken))

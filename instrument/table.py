@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from instrument.figures import Agent, Bill, JobLine, OpenFinding, Report, Row
 from instrument.money import show_usd
 from instrument.overview import group_lines, headline
-from instrument.schema.state import Grants
+from instrument.schema.grants import Grants
 from instrument.schema.vocabulary import EffectKind, NoticeKind, Role, StopReason
 from instrument.show import MARK, UNKNOWN, WIDTH, plain, show_amount, show_ms, show_usage, wrap
 

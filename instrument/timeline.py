@@ -7,8 +7,8 @@ did until the next run counts as interrupted.
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum, unique
 
+from instrument.parts import Part
 from instrument.schema.events import (
     AttemptStarted,
     Continued,
@@ -23,31 +23,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MS = timedelta(milliseconds=1)
 EXIT_BUSY = 4
 """The exit code of a run that would have to wait, and was not told to."""
-
-
-@unique
-class Part(StrEnum):
-    """What a task's time goes to; in the order in which a report shows them."""
-
-    NOT_BEGUN = "not_begun"
-    """Ready, and no loop had taken it up."""
-    WORKING = "working"
-    CHECKING = "checking"
-    """Baseline, checks, comparisons and the gate."""
-    REVIEWING = "reviewing"
-    SETTING_UP = "setting_up"
-    LANDING = "landing"
-    """Git and everything between two steps."""
-    SLOT = "slot"
-    """Behind as many jobs or tasks as may run at once."""
-    TASK = "task"
-    """Behind another task that may touch the same paths."""
-    MAIN = "main"
-    """Behind a red default branch."""
-    PERSON = "person"
-    PROVIDER = "provider"
-    INTERRUPTED = "interrupted"
-    """No loop carried it on, and nobody was asked."""
 
 
 _EFFECTS: dict[EffectKind, Part] = {

@@ -11,7 +11,15 @@ from typing import IO
 from pydantic import ValidationError
 
 from instrument.ledger import read_ledger
-from instrument.schema.job import AgentNames, AgentResult, AgentRun, ContainerEnd, JobEnd, JobReport
+from instrument.schema.job import (
+    AGENT_RUN_FILE,
+    AgentNames,
+    AgentResult,
+    AgentRun,
+    ContainerEnd,
+    JobEnd,
+    JobReport,
+)
 from instrument.schema.ledger import LedgerSummary
 from jobs.engine.states import ContainerState
 from jobs.handover import mask_values, was_started, write_private
@@ -122,6 +130,7 @@ def collect(
     summary = _read_ledger(order, ledger)
     agent = _read_agent(order) if report else None
     if report and agent:
+        _replace(folder / "out" / AGENT_RUN_FILE, agent.model_dump_json().encode())
         report = _add_names(folder / "out" / "job.json", report, agent, summary)
     return JobEnd(
         key=order.identity.key,
@@ -191,7 +200,7 @@ def _read_agent(order: JobOrder) -> AgentRun | None:
 
 
 def _add_names(path: Path, report: JobReport, agent: AgentRun, ledger: LedgerSummary | None) -> JobReport:
-    """Write the report anew with who worked, whole or not at all; a second collection writes the same."""
+    """Write the report anew with who worked; a second collection writes the same."""
     answered = [call.model_answered for call in ledger.calls if call.model_answered] if ledger else []
     names = AgentNames(
         runtime=agent.runtime,
@@ -200,10 +209,15 @@ def _add_names(path: Path, report: JobReport, agent: AgentRun, ledger: LedgerSum
         model_answered=answered[-1] if answered else agent.model_answered,
     )
     complete = report.model_copy(update={"agent": names})
-    fresh = path.with_name("job.json.new")
-    write_private(fresh, complete.model_dump_json(indent=1).encode() + b"\n")
-    fresh.replace(path)
+    _replace(path, complete.model_dump_json(indent=1).encode() + b"\n")
     return complete
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    fresh = path.with_name(f"{path.name}.new")
+    write_private(fresh, data)
+    fresh.replace(path)
 
 
 def _read_ledger(order: JobOrder, ledger: IO[bytes] | None) -> LedgerSummary | None:

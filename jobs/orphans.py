@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from instrument.found import find_tasks, read_state
+from instrument.found import find_tasks
+from instrument.states import read_state
 from jobs.engine import Engine
 from jobs.engine.states import ContainerState
 from jobs.pod import OURS

@@ -14,7 +14,7 @@ from typing import NoReturn, TypeVar
 
 import click
 
-from instrument.cli import status
+from instrument.commands.status import status
 from instrument.found import find_home
 from instrument.schema.vocabulary import Purpose, RuntimeName
 from jobs.errors import JobsError

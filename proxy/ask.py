@@ -4,8 +4,7 @@ Pure: no I/O. A protocol's own module reads the body.
 """
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -24,8 +23,7 @@ class BadAskError(Exception):
     """The body is no request of the protocol; the text is one sentence for the agent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(NamedTuple):
     """The few facts of a request that money depends on."""
 
     model: str
@@ -43,11 +41,9 @@ class Ask:
     """How it is to be served."""
 
     @property
-    def most_usage(self) -> Usage:
-        """The whole call at most."""
-        return self.input_usage.model_copy(
-            update={"output_tokens": 0 if self.is_counting else self.max_tokens}
-        )
+    def most_output_tokens(self) -> int:
+        """The output at most."""
+        return 0 if self.is_counting else self.max_tokens
 
 
 def load_request(body: bytes, api: str) -> tuple[dict[str, Any], str]:

@@ -6,7 +6,7 @@ Limits: writes through what it is given; decides nothing.
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from instrument.schema.ledger import CallEnded, CallStarted, Denied, LedgerOpened, Notice
 from proxy.call import Admission, Call
@@ -49,8 +49,7 @@ class Clock:
     monotonic: Callable[[], float]
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
+class Times(NamedTuple):
     """What is told of a call's time; monotonic, but for the wait that a provider asks for."""
 
     first_byte_s: float | None
@@ -86,7 +85,8 @@ class Books:
     def start(self, call: Call, admission: Admission, host: str, *, is_alone: bool) -> None:
         """A call's start; on disk at once where nobody can share the sync, else `started` is owed."""
         self._records.append(
-            CallStarted(
+            CallStarted.of_known(
+                kind="call_started",
                 n=call.n,
                 at_utc=self._clock.utc(),
                 # Both are known words by now: one of the listed paths, a model with a price.
@@ -108,7 +108,8 @@ class Books:
         """A call's end, on disk a little later: running streams must not wait for it."""
         first_byte_s, asked, answered = times.first_byte_s, call.ask.model, result.model
         self._records.append(
-            CallEnded(
+            CallEnded.of_known(
+                kind="call_ended",
                 n=call.n,
                 at_utc=self._clock.utc(),
                 status=status,

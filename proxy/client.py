@@ -6,6 +6,7 @@ Limits: knows nothing of money; a request goes to the desk whole, an answer come
 import asyncio
 from collections.abc import Coroutine
 from http import HTTPStatus
+from typing import cast
 
 from proxy import refusals
 from proxy.egress import EgressDeniedError
@@ -63,8 +64,8 @@ class ClientConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # Not asserted: a faster loop's transports are of no class of asyncio's.
+        self._transport = cast("asyncio.Transport", transport)
         if len(self._connections) >= MAX_CONNECTIONS:
             self.cut()
         self._connections.add(self)

@@ -76,28 +76,30 @@ class Desk:
         Raises:
             OSError: The ledger cannot be written.
         """
-        judged = self._judge(head, body)
+        path = head.path
+        judged = self._judge(path, body)
         if isinstance(judged, Refusal):
-            return self._refuse(judged, head.path)
+            return self._refuse(judged, path)
         ask, price = judged
         self._admitted += 1
         n, turn = self._admitted, None
-        standing = self._account.enter(n, price.cost_microusd(ask.input_usage))
+        input_microusd, most_microusd = price.most_microusd(ask.input_usage, ask.most_output_tokens)
+        standing = self._account.enter(n, input_microusd)
         if standing is Standing.REFUSED:
-            return self._refuse(refusals.out_of_budget(), head.path)
+            return self._refuse(refusals.out_of_budget(), path)
         if standing is Standing.WAITING:
             turn = self._turns[n] = asyncio.get_running_loop().create_future()
         user_agent = (head.get(b"user-agent") or b"").decode("latin-1")
-        return Admission(n, ask, price, head.path, user_agent, turn)
+        return Admission(n, ask, price, most_microusd, path, user_agent, turn)
 
-    def _judge(self, head: RequestHead, body: bytes) -> tuple[Ask, Price] | Refusal:
+    def _judge(self, path: str, body: bytes) -> tuple[Ask, Price] | Refusal:
         """Whether this request may leave at all; whether there is money for it is another matter."""
         if self._left_s() < 0:
             return refusals.past_deadline()
         if self._unpriced is not None:
             return refusals.without_price(self._unpriced)
         try:
-            ask = self._wire.read_ask(head.path, body)
+            ask = self._wire.read_ask(path, body)
             return ask, self._price_of(ask.model, ask.mode)
         except BadAskError as error:
             return refusals.malformed(str(error))
@@ -134,9 +136,13 @@ class Desk:
             OSError: The ledger cannot be written: nothing may leave.
         """
         self._started += 1
-        ask, price = admission.ask, admission.price
-        reserved_microusd = price.cost_microusd(ask.most_usage)
-        call = Call(self._started, ask, price, reserved_microusd, self._clock.monotonic())
+        call = Call(
+            self._started,
+            admission.ask,
+            admission.price,
+            admission.reserved_microusd,
+            self._clock.monotonic(),
+        )
         self._books.start(call, admission, host, is_alone=not self._running)
         self._running.add(call.n)
         if call.n == 1:

@@ -3,7 +3,7 @@
 Pure: no I/O. Names are lower case everywhere; values are bytes as they came.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from proxy.address import Address
 
@@ -32,10 +32,10 @@ OURS = frozenset(
         b"x-rewrite-url",
     )
 )
+_UNSENT = HOP_BY_HOP | OURS
 
 
-@dataclass(frozen=True, slots=True)
-class RequestHead:
+class RequestHead(NamedTuple):
     """What a client's request says before its body."""
 
     method: str
@@ -56,8 +56,7 @@ class RequestHead:
         return find(self.headers, name)
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseHead:
+class ResponseHead(NamedTuple):
     """What an upstream's answer says before its body."""
 
     status: int
@@ -81,15 +80,15 @@ def find(headers: Headers, name: bytes) -> bytes | None:
     return None
 
 
-def end_to_end(headers: Headers) -> list[tuple[bytes, bytes]]:
-    """The headers that speak of the message: no hop-by-hop name, none that `Connection` lists."""
+def end_to_end(headers: Headers, dropped: frozenset[bytes] = HOP_BY_HOP) -> list[tuple[bytes, bytes]]:
+    """The headers that speak of the message: no dropped name, none that `Connection` lists."""
     connection = b",".join([value for key, value in headers if key == b"connection"])
     if not connection:
-        return [pair for pair in headers if pair[0] not in HOP_BY_HOP]
+        return [pair for pair in headers if pair[0] not in dropped]
     named = {token.strip().lower() for token in connection.split(b",")}
     # Whoever lists it is wrong, and an answer that loses it would never end.
     named.discard(b"content-length")
-    return [pair for pair in headers if pair[0] not in HOP_BY_HOP and pair[0] not in named]
+    return [pair for pair in headers if pair[0] not in dropped and pair[0] not in named]
 
 
 def request_bytes(head: RequestHead, body: bytes, address: Address, auth: tuple[bytes, bytes]) -> bytes:
@@ -97,7 +96,7 @@ def request_bytes(head: RequestHead, body: bytes, address: Address, auth: tuple[
     lines = [
         b"%b %b%b HTTP/1.1" % (head.method.encode(), address.prefix, head.target.encode("latin-1")),
         b"host: " + address.host_header,
-        *[b"%b: %b" % pair for pair in end_to_end(head.headers) if pair[0] not in OURS],
+        *[b"%b: %b" % pair for pair in end_to_end(head.headers, _UNSENT)],
         # Uncompressed, because usage has to be read on the way.
         b"accept-encoding: identity",
         b"%b: %b" % auth,

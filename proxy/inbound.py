@@ -5,8 +5,9 @@ Pure: no I/O. What cannot be a request becomes a fault, after which nothing more
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from http import HTTPStatus
+from itertools import chain
+from typing import NamedTuple
 
 import httptools
 
@@ -21,8 +22,7 @@ MAX_HEADERS = 256
 MAX_BODY_BYTES = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """A request, whole; `refusal` where its head already decides, and then without its body."""
 
     head: RequestHead
@@ -118,15 +118,16 @@ class RequestReader:
         """The head is whole: refuse what it alone decides, invite the body of the rest."""
         if self.fault is not None:
             return
+        version = self._parser.get_http_version()
         head = self.head = RequestHead(
             method=self._parser.get_method().decode("ascii"),
             target=self._url.decode("latin-1"),
             headers=tuple(self._headers),
             is_keep_alive=self._parser.should_keep_alive(),
-            is_http_10=self._parser.get_http_version() == "1.0",
+            is_http_10=version == "1.0",
             is_upgrade=self._parser.should_upgrade(),
         )
-        if (fault := self._fault_of(head)) is not None:
+        if (fault := self._fault_of(head, version)) is not None:
             self.give_up(fault)
             return
         self._refusal = refuse_head(self._wire, head)
@@ -137,12 +138,12 @@ class RequestReader:
                 # The body will not be sent after this answer, so the connection cannot go on.
                 self.give_up(self._refusal)
 
-    def _fault_of(self, head: RequestHead) -> Refusal | None:
+    def _fault_of(self, head: RequestHead, version: str) -> Refusal | None:
         """Why nothing may be read after this head; none where it may."""
-        size = len(self._url) + sum([len(name) + len(value) for name, value in head.headers])
+        size = len(self._url) + sum(map(len, chain.from_iterable(head.headers)))
         if size > MAX_HEAD_BYTES or len(head.headers) > MAX_HEADERS:
             return _too_large_head()
-        if (sentence := fault_of(head, self._parser.get_http_version())) is not None:
+        if (sentence := fault_of(head, version)) is not None:
             return refusals.malformed(sentence)
         # The parser has seen to it that this is a number.
         return _too_large_body() if int(head.get(b"content-length") or 0) > MAX_BODY_BYTES else None

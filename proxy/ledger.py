@@ -6,6 +6,7 @@ event loop.
 
 import asyncio
 import os
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,6 +19,8 @@ Row = LedgerOpened | CallStarted | CallEnded | Denied | Notice
 LAZY_SYNC_S = 0.2
 """How long an end may wait for the disk. Most need no sync of their own: the next start's takes them along,
 and two in a row would have that start wait for both."""
+QUICK_SYNC_S = 0.0001
+"""A sync shorter than this ends before a thread could have begun it."""
 _LINE = orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z
 
 
@@ -39,9 +42,13 @@ class Ledger:
         self._thread = ThreadPoolExecutor(1, "ledger-sync")
         self._failure: BaseException | None = None
         self._is_unsynced = False
+        self._is_quick: bool | None = None
+        """Whether this disk syncs at once, as its first sync shows."""
+        self._is_syncing = False
+        """Whether a shared sync runs in the thread."""
         self._timer: asyncio.TimerHandle | None = None
         self._waiting: list[asyncio.Future[None]] = []
-        """All who have asked for a shared sync in this turn of the loop."""
+        """All who have asked for a shared sync that has not begun."""
 
     def append(self, row: Row) -> None:
         """Write one row as one line.
@@ -62,29 +69,47 @@ class Ledger:
             OSError: The disk refuses.
         """
         self._is_unsynced = False
+        began_s = time.monotonic()
         os.fdatasync(self._file)
+        if self._is_quick is None:
+            self._is_quick = time.monotonic() - began_s < QUICK_SYNC_S
 
     async def synced(self) -> None:
-        """The same; those that ask in one turn of the loop share one sync.
+        """The same; those that ask in one turn of the loop, or while a sync runs, share one.
 
         Raises:
             OSError: The disk refuses.
         """
         loop = asyncio.get_running_loop()
-        if not self._waiting:
+        if not self._waiting and not self._is_syncing:
             loop.call_soon(self._sync_shared)
         mine: asyncio.Future[None] = loop.create_future()
         self._waiting.append(mine)
         await mine
 
     def _sync_shared(self) -> None:
-        """Sync for all that have asked so far; one that has left in the meantime is done."""
+        """Sync for all that have asked so far, in the thread: streams go on while a slow disk works."""
         waiting, self._waiting = self._waiting, []
-        failure: OSError | None = None
+        if self._is_quick:
+            self._tell(waiting, self._try_sync())
+            return
+        self._is_syncing = True
+        work = asyncio.get_running_loop().run_in_executor(self._thread, self._try_sync)
+        work.add_done_callback(lambda done: self._tell(waiting, done.result()))
+
+    def _try_sync(self) -> OSError | None:
+        """Sync; what the disk says against it."""
         try:
             self.sync()
         except OSError as error:
-            failure = error
+            return error
+        return None
+
+    def _tell(self, waiting: list[asyncio.Future[None]], failure: OSError | None) -> None:
+        """A shared sync is over; one that has left in the meantime is done."""
+        self._is_syncing = False
+        if self._waiting:
+            self._sync_shared()
         for each in waiting:
             if not each.done():
                 each.set_result(None) if failure is None else each.set_exception(failure)

@@ -23,7 +23,8 @@ class Masker:
     def __call__(self, text: str) -> str:
         """The text without them."""
         for form in self._forms:
-            text = text.replace(form, MASK)
+            if form in text:
+                text = text.replace(form, MASK)
         return text
 
 

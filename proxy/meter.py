@@ -6,7 +6,7 @@ Pure: no I/O. Fed with a copy of the bytes in any chunking; never sees the clien
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import orjson
 
@@ -18,8 +18,7 @@ from proxy.sse import EventReader
 MAX_BODY_BYTES = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Extra:
+class Extra(NamedTuple):
     """Work inside a call that the answer's own counts leave out, and that is charged beside them."""
 
     model: str | None
@@ -28,8 +27,7 @@ class Extra:
     """None: it was seen, and is not reported; it read no more than the call did."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """What an answer said about itself so far."""
 
     model: str | None
@@ -105,9 +103,11 @@ class Figures(ABC):
 
     def count(self, values: dict[str, Any], name: str, known: int | None) -> int | None:
         """A field's new value, or the known one."""
-        value, is_odd = read_figure(values, name, known)
-        self.is_odd = self.is_odd or is_odd
-        return value
+        value = values.get(name)
+        if type(value) is int and value >= 0:
+            return value
+        self.is_odd = self.is_odd or value is not None
+        return known
 
 
 class Tally(ABC):
@@ -210,16 +210,6 @@ class BodyMeter:
             self._tally.has_stopped = True
             self._tally.take_body(value)
         return self._tally.read(is_odd=False)
-
-
-def read_figure(values: dict[str, Any], name: str, known: int | None) -> tuple[int | None, bool]:
-    """A field's new value, or the known one where it is absent, null or no count; and whether it was odd."""
-    value = values.get(name)
-    if value is None:
-        return known, False
-    if type(value) is not int or value < 0:
-        return known, True
-    return value, False
 
 
 def shown_text(value: object) -> str | None:

@@ -4,6 +4,7 @@ Pure: no I/O. Limits: each kind is told once a job; nothing is decided from it.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from instrument.schema.vocabulary import NoticeKind
 
@@ -18,8 +19,7 @@ CACHED_FROM_TOKENS = 4096
 (https://docs.litellm.ai/docs/completion/prompt_caching, read 2026-11-30)."""
 
 
-@dataclass(frozen=True, slots=True)
-class EndedCall:
+class EndedCall(NamedTuple):
     """What is looked at of one settled call."""
 
     status: int | None
@@ -76,6 +76,8 @@ class Watch:
         prompts = self._see_prompt(call)
         if prompts is not None and prompts.misses >= MISSES_IN_ROW:
             found.append(Found(NoticeKind.CACHE_MISSED, prompts.misses, prompts.missed_tokens))
+        if not found:
+            return ()
         fresh = tuple(each for each in found if each.what not in self._told)
         self._told.update(each.what for each in fresh)
         return fresh

@@ -4,6 +4,7 @@ Limits: reads `aliases.toml` beside this file once; never the network.
 """
 
 import re
+import time
 import tomllib
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
@@ -83,19 +84,23 @@ def find_price(
             if plain.service_tier in _TIERS or plain.speed:
                 raise UnknownModeError(model, plain)
             return own[name]
-    moment = at_utc or datetime.now(UTC)
-    return _find_in_data(model, provider, moment.replace(second=0, microsecond=0), mode)
+    # A minute is as fine as prices change, and coarse enough to be asked for again.
+    at_s = time.time() if at_utc is None else at_utc.timestamp()
+    return _find_in_data(model, provider, int(at_s // 60), mode)
 
 
 @lru_cache(maxsize=64)
-def _find_in_data(model: str, provider: str, at_utc: datetime, mode: Mode) -> Price:
-    """As `find_price`, without a person's own; kept, since every call asks twice."""
+def _find_in_data(model: str, provider: str, at_min: int, mode: Mode) -> Price:
+    """As `find_price`, without a person's own; kept, since every call asks twice.
+
+    The time is in minutes since 1970.
+    """
     plain = mode.plain
     entry = _find_entry(model, provider)
     if entry is None:
         raise UnknownPriceError(model)
     try:
-        return read_price(entry, provider, at_utc, plain)
+        return read_price(entry, provider, datetime.fromtimestamp(at_min * 60, UTC), plain)
     except NoRateError:
         raise (UnknownPriceError(model) if plain == PLAIN else UnknownModeError(model, plain)) from None
 

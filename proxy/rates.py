@@ -4,12 +4,14 @@ Pure: no I/O.
 """
 
 import hashlib
+import math
 from dataclasses import dataclass, field, replace
-from decimal import ROUND_CEILING, Decimal
+from decimal import Decimal
 
 from instrument.schema.usage import Usage
 
 _TOKEN_RATES = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output")
+_NOTHING = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,25 +65,33 @@ class Price:
 
     def exact_microusd(self, usage: Usage) -> Decimal:
         """All buckets together, at the cliff of their input; a search without a price is 0."""
-        size = usage.total_tokens - usage.output_tokens
-        buckets = (
-            (usage.input_tokens, self.input),
-            (usage.cache_read_tokens, self.cache_read),
-            (usage.cache_write_5m_tokens, self.cache_write_5m),
-            (usage.cache_write_1h_tokens, self.cache_write_1h),
-            (usage.output_tokens, self.output),
-        )
-        exact = usage.web_searches * (self.search_microusd or Decimal(0))
-        for tokens, rate in buckets:
-            if tokens:
-                exact += tokens * rate.at(size)
+        fresh, read, output = usage.input_tokens, usage.cache_read_tokens, usage.output_tokens
+        short, long = usage.cache_write_5m_tokens, usage.cache_write_1h_tokens
+        size = fresh + read + short + long
+        exact = usage.web_searches * self.search_microusd if self.search_microusd else _NOTHING
+        # Most of them are empty, and Decimals are slow.
+        if fresh:
+            exact += fresh * self.input.at(size)
+        if read:
+            exact += read * self.cache_read.at(size)
+        if short:
+            exact += short * self.cache_write_5m.at(size)
+        if long:
+            exact += long * self.cache_write_1h.at(size)
+        if output:
+            exact += output * self.output.at(size)
         return exact
 
     def cost_microusd(self, usage: Usage) -> int:
         """The exact cost, rounded up once to a micro-dollar."""
         return round_up(self.exact_microusd(usage))
 
+    def most_microusd(self, input_usage: Usage, output_tokens: int) -> tuple[int, int]:
+        """What this input costs, and what it costs with this much output; each rounded up once."""
+        exact = self.exact_microusd(input_usage)
+        return round_up(exact), round_up(exact + output_tokens * self.output.at(input_usage.total_tokens))
+
 
 def round_up(exact: Decimal) -> int:
     """The next whole micro-dollar."""
-    return int(exact.to_integral_value(rounding=ROUND_CEILING))
+    return math.ceil(exact)

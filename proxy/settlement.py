@@ -4,8 +4,8 @@ Pure: no I/O.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
+from typing import NamedTuple
 
 from instrument.schema.usage import Usage
 from proxy.ask import Ask
@@ -20,8 +20,7 @@ PriceOf = Callable[[str, Mode], Price]
 """The price of a model in a mode; raises as `proxy.prices.find_price` does."""
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(NamedTuple):
     """How a call ended, in facts."""
 
     has_left: bool
@@ -32,8 +31,7 @@ class End:
     """Of the answer's body; none where no head came."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settlement:
+class Settlement(NamedTuple):
     """What the ledger's end row says about money."""
 
     model: str | None
@@ -68,12 +66,15 @@ def settle(ask: Ask, asked_price: Price, reserved_microusd: int, end: End, price
         return Settlement(model, error_type)
     usage, is_estimated = _usage(ask, reading)
     extras = [(extra, extra.usage or ask.input_usage) for extra in reading.extras] if reading else []
-    total = sum((beside for _, beside in extras), usage)
-    mode = (reading.mode if reading else PLAIN).over(ask.mode)
+    total = sum([beside for _, beside in extras], usage)
+    mode = (reading.mode if reading else PLAIN).over(ask.mode).plain
     bill = _Bill(price_of)
     cost_microusd, price_hash, unpriced = reserved_microusd, None, None
     try:
-        price = bill.add(model, mode, usage) if model else bill.charge(asked_price, usage)
+        if not model or (model == ask.model and mode == ask.mode.plain):
+            price = bill.charge(asked_price, usage)
+        else:
+            price = bill.add(model, mode, usage)
         for extra, beside in extras:
             bill.add_beside(extra.model, price, mode, beside)
         cost_microusd, price_hash = round_up(bill.exact_microusd), price.price_hash
@@ -87,7 +88,7 @@ def settle(ask: Ask, asked_price: Price, reserved_microusd: int, end: End, price
         is_estimated=is_estimated or bill.is_short,
         unpriced_model=unpriced,
         price_hash=price_hash,
-        mode=str(mode.plain),
+        mode=str(mode),
     )
 
 

@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+import uvloop
+
 from proxy.books import Clock
 from proxy.client import ClientConnection
 from proxy.desk import Desk, Terms
@@ -38,7 +40,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         settings = load_settings(sys.stdin.buffer.readline(MAX_LINE_BYTES))
-        asyncio.run(serve(settings))
+        uvloop.run(serve(settings))
     except (SettingsError, ListenerError, ProviderError) as error:
         return _complain(str(error), 2)
     except OSError as error:

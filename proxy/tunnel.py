@@ -5,7 +5,7 @@ Limits: the host was judged before (`proxy.egress`); it connects to addresses, n
 
 import asyncio
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Protocol, cast
 
 CONNECT_TIMEOUT_S = 20.0
 
@@ -98,8 +98,8 @@ class Tunnel(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The host is there."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # Not asserted: a faster loop's transports are of no class of asyncio's.
+        self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
         """Pass on what the host said, or hold it and take no more for now."""

@@ -6,8 +6,7 @@ Limits: knows nothing of money or of the client; the sink it is given gets every
 import asyncio
 import ssl
 from collections.abc import Callable
-from http import HTTPStatus
-from typing import Protocol
+from typing import Protocol, cast
 
 import httptools
 
@@ -16,6 +15,10 @@ from proxy.headers import ResponseHead
 
 CONNECT_TIMEOUT_S = 20.0
 MAX_HEAD_BYTES = 256 * 1024
+_BODILESS = (204, 304)
+_OK = 200
+_FRAMING = frozenset((b"content-length", b"transfer-encoding"))
+"""Headers that say where a body ends."""
 
 
 class UpstreamLostError(Exception):
@@ -104,8 +107,8 @@ class UpstreamConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # Not asserted: a faster loop's transports are of no class of asyncio's.
+        self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
         """Parse, and pass on what this read brought at once."""
@@ -169,13 +172,12 @@ class UpstreamConnection(asyncio.Protocol):
             return
         status = self._parser.get_status_code()
         headers, self._headers = tuple(self._headers), []
-        if status < HTTPStatus.OK:
+        if status < _OK:
             return
         self._has_head = True
         self._head = ResponseHead(status, headers)
-        names = {name for name, _ in headers}
-        has_body = status not in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
-        self._ends_at_eof = has_body and not names & {b"content-length", b"transfer-encoding"}
+        has_body = status not in _BODILESS
+        self._ends_at_eof = has_body and _FRAMING.isdisjoint([name for name, _ in headers])
         self._is_keep_alive = self._parser.should_keep_alive() and not self._ends_at_eof
 
     def on_body(self, body: bytes) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from jobs.engine import Engine
 from jobs.errors import EngineUnavailableError
@@ -14,6 +15,9 @@ from jobs.pod import OURS, select_labels
 
 RAM_DISK = Path("/dev/shm")
 NEEDED_BYTES = 2 * 1024**3
+# A noisy machine is no fault of the code.
+settings.register_profile("calm", deadline=None)
+settings.load_profile("calm")
 
 
 def pytest_configure() -> None:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 
 from instrument.asked import coder_of
 from instrument.figures import Row
+from instrument.parts import Part
 from instrument.schema.usage import Usage
-from instrument.timeline import Part
 
 _PLAIN = (
     "task_id",

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from instrument.figures import Row
+from instrument.parts import Part
 from instrument.schema.usage import Usage
 from instrument.summary import summarise
-from instrument.timeline import Part
 
 _US = 1_000_000
 

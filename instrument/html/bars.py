@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from instrument.overview import PART_NAMES
+from instrument.parts import Part
 from instrument.show import show_ms
-from instrument.timeline import Part
 
 _CUT = 2
 """A bar of more than so many 90th percentiles is cut, so that one task does not flatten all others."""

@@ -28,11 +28,11 @@ from instrument.overview import (
     show_kept,
     show_total,
 )
+from instrument.parts import Part
 from instrument.planner.table import planner_line
 from instrument.schema.vocabulary import DoneReason
 from instrument.show import UNKNOWN, plain, show_amount, show_ms, show_usage
 from instrument.table import show_agent, show_finding, show_interventions, show_state
-from instrument.timeline import Part
 
 _Name = TypeVar("_Name", bound=str)
 _MIB = 1024 * 1024

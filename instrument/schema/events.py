@@ -6,7 +6,7 @@ output or an environment value. Pure: no I/O.
 
 from typing import Annotated, Literal, get_args
 
-from pydantic import AwareDatetime, Field, NonNegativeInt, TypeAdapter
+from pydantic import AwareDatetime, ConfigDict, Field, NonNegativeInt, TypeAdapter
 
 from instrument.schema.base import Frozen
 from instrument.schema.usage import Usage
@@ -304,6 +304,6 @@ AnyEvent = Annotated[
     | RecordSetAside,
     Field(discriminator="kind"),
 ]
-EVENT: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
+EVENT: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent, config=ConfigDict(defer_build=True))
 EVENTS: tuple[type[Event], ...] = get_args(get_args(AnyEvent)[0])
 """Every kind of line."""

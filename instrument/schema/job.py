@@ -12,6 +12,9 @@ from instrument.schema.ledger import LedgerSummary
 from instrument.schema.transcript import Transcript
 from instrument.schema.vocabulary import AgentFault, Ended, Role, RuntimeName
 
+AGENT_RUN_FILE = "agent-run.json"
+"""In a job's `out/`, beside its `job.json`: an `AgentRun`, made on the host."""
+
 
 class CommandEnd(Frozen):
     """How one command of a setup, check or gate job ended; in order of run."""

@@ -5,7 +5,7 @@ One JSON object a line, discriminated by `kind`. Pure: no I/O.
 
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field, NonNegativeInt, TypeAdapter
+from pydantic import AwareDatetime, ConfigDict, Field, NonNegativeInt, TypeAdapter
 
 from instrument.schema.base import Frozen
 from instrument.schema.usage import Usage
@@ -92,7 +92,7 @@ class Notice(Frozen):
 
 
 LedgerRow = Annotated[LedgerOpened | CallStarted | CallEnded | Denied | Notice, Field(discriminator="kind")]
-LEDGER_ROW: TypeAdapter[LedgerRow] = TypeAdapter(LedgerRow)
+LEDGER_ROW: TypeAdapter[LedgerRow] = TypeAdapter(LedgerRow, config=ConfigDict(defer_build=True))
 
 
 class ModelCall(Frozen):

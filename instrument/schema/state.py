@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import AwareDatetime, Field, NonNegativeInt
 
 from instrument.schema.base import Frozen
+from instrument.schema.grants import Grants
 from instrument.schema.job import CommandEnd, Decision
 from instrument.schema.vocabulary import (
     DoneReason,
@@ -33,18 +34,6 @@ class Caps(Frozen):
     """Repairs after a failed gate."""
     main_moved: NonNegativeInt = 3
     interruptions: NonNegativeInt = 3
-
-
-class Grants(Frozen):
-    """What a person set over the terms; a grant sets a cap, it never adds."""
-
-    check: NonNegativeInt | None = None
-    review: NonNegativeInt | None = None
-    gate: NonNegativeInt | None = None
-    main_moved: NonNegativeInt | None = None
-    interruptions: NonNegativeInt | None = None
-    budget_microusd: NonNegativeInt | None = None
-    budget_ms: NonNegativeInt | None = None
 
 
 class AgentChoice(Frozen):

@@ -1,14 +1,15 @@
 """What an agent said is kept without the secrets that it came upon.
 
-Limits: rewrites two files of one job's folder; known values were masked inside the job already.
+Limits: rewrites three files of one job's folder; known values were masked inside the job already.
 """
 
 from pathlib import Path
 
+from instrument.schema.job import AGENT_RUN_FILE
 from loop.atomic import write_atomic
 from loop.secrets_scan import redact
 
-SPOKEN = ("transcript.jsonl", "agent-stderr.txt")
+SPOKEN = ("transcript.jsonl", "agent-stderr.txt", AGENT_RUN_FILE)
 
 
 def redact_transcript(folder: Path) -> None:

@@ -86,7 +86,7 @@ class MessagesFigures(Figures):
         hour = self.split_1h or 0
         total = self.cache_write if self.cache_write is not None else (self.split_5m or 0) + hour
         hour = min(hour, total)
-        return Usage(
+        return Usage.of_known(
             input_tokens=self.input or 0,
             cache_read_tokens=self.cache_read,
             cache_write_5m_tokens=total - hour,

@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from instrument.found import find_task
+from instrument.reads import read_task
+from instrument.report import one_task
 from instrument.schema.vocabulary import DoneReason, EffectKind, Outcome, Role, Stage
 from jobs.engine import Engine
 from loop.demo import EXAMPLE
@@ -76,10 +79,9 @@ def test_the_report_shows_the_rounds_and_the_exact_cost(loop: Loop) -> None:
 
 
 def test_each_round_costs_what_was_computed_by_hand(loop: Loop) -> None:
-    (row,) = loop.report().rows
     jobs = [
         (job.role.value, job.round, job.calls, job.cost_microusd)
-        for job in row.jobs
+        for job in one_task(loop.home, "durations-001").jobs
         if job.role in (Role.CODER, Role.REVIEWER)
     ]
     role, number, calls, cost = ROUNDS[1]
@@ -216,3 +218,13 @@ def test_the_same_command_on_a_task_that_is_done_changes_nothing(loop: Loop) -> 
     assert printed["commit"] == loop.state.merged
     assert (loop.folder / "state.json").read_bytes() == before
     assert Path(printed["run_folder"]) == loop.folder
+
+
+def test_what_the_agents_read_and_called_is_told_from_the_files(loop: Loop) -> None:
+    made = read_task(find_task(loop.home, "durations-001"))
+
+    told = [(job.calls_told, job.calls_metered) for job in made.jobs]
+    assert told == [(calls, calls) for _, _, calls, _ in ROUNDS]
+    assert not any(job.missing or job.differs for job in made.jobs)
+    assert made.context.cost_microusd == loop.state.spend.microusd
+    assert any(tool.name == "Bash" for job in made.jobs for tool in job.tools)

@@ -1,11 +1,9 @@
 """A real session of a real agent program: recorded once, then played again without a provider."""
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import pytest
-from testcontainers.core.config import testcontainers_config
 from testcontainers.core.container import DockerContainer
 
 from instrument.schema.vocabulary import Ended, RuntimeName
@@ -13,12 +11,11 @@ from jobs.engine import Engine
 from jobs.images import ImageShelf
 from jobs.order import AgentWork, JobOrder, ProxyOrder
 from support.pods import World
+from support.witness import PORT, provider_container
 
 pytestmark = pytest.mark.docker
 
 KEY = "sk-test-only-the-proxy-has-this"
-PORT = 8000
-STARTED_S = 20
 STORY = """
 rounds:
   - role: coder
@@ -61,18 +58,9 @@ class Stand:
 
 @pytest.fixture
 def stand(engine: Engine) -> Iterator[Stand]:
-    testcontainers_config.ryuk_disabled = True  # its image comes from a registry; the block below ends it
     image = ImageShelf(engine).sidecar()
-    container = DockerContainer(image).with_command(["python3", "-c", PROGRAM, STORY])
-    with container.with_kwargs(entrypoint=[]) as running:
-        deadline = time.monotonic() + STARTED_S
-        while b"ready" not in running.get_logs()[0]:
-            assert time.monotonic() < deadline, running.get_logs()
-            time.sleep(0.05)
-        wrapped = running.get_wrapped_container()
-        wrapped.reload()
-        address = wrapped.attrs["NetworkSettings"]["Networks"]["bridge"]["IPAddress"]
-        yield Stand(f"http://{address}:{PORT}", running)
+    with provider_container(image, PROGRAM, STORY) as (url, container):
+        yield Stand(url, container)
 
 
 def test_a_recorded_session_costs_nothing_the_second_time_and_ends_the_same(world: World, stand: Stand):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from proxy.account import Account, Standing, Turns
 
-CALM = settings(deadline=None, max_examples=400)  # a noisy machine is no fault of the code
+CALM = settings(deadline=None, max_examples=150)  # a noisy machine is no fault of the code
 BUDGET = 1000
 REQUESTS = st.lists(
     # What the input is held at, how many per cent of that it costs, and what its output costs.

@@ -16,7 +16,7 @@ from support.trees import ATTRIBUTED, State, import_tree, without_clashes
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(base=ATTRIBUTED, work=ATTRIBUTED, keeps=st.booleans())
 def test_the_diff_gives_the_tree_that_git_add_gives_in_a_clone(
     base: State, work: State, *, keeps: bool
@@ -40,7 +40,7 @@ def test_the_diff_gives_the_tree_that_git_add_gives_in_a_clone(
         assert report.diff_bytes == len(world.diff)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(old=ATTRIBUTED, new=ATTRIBUTED, keeps=st.booleans())
 def test_laying_over_an_older_tree_gives_exactly_the_new_one(old: State, new: State, *, keeps: bool) -> None:
     new = without_clashes({**old, **new}) if keeps else new

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import uvloop
 
 from instrument.ledger import read_ledger
 from instrument.schema.ledger import LedgerSummary
@@ -264,4 +265,4 @@ class Proxy:
             async with self.running():
                 await story(self)
 
-        asyncio.run(main())
+        uvloop.run(main())

@@ -84,9 +84,15 @@ def open_witness(
     image: str, story: str, words: list[str], most_bytes: int = 100_000_000
 ) -> Iterator[Witness]:
     """Play the story; `words` are looked for in every request, and a longer one has too long a prompt."""
+    with provider_container(image, PROGRAM, story, json.dumps(words), str(most_bytes)) as (url, container):
+        yield Witness(url, container)
+
+
+@contextmanager
+def provider_container(image: str, program: str, *arguments: str) -> Iterator[tuple[str, DockerContainer]]:
+    """Run a provider that says when it is ready: the base address of its port 8000, and its container."""
     testcontainers_config.ryuk_disabled = True  # its image comes from a registry; the block ends this one
-    arguments = [PROGRAM, story, json.dumps(words), str(most_bytes)]
-    container = DockerContainer(image).with_command(["python3", "-c", *arguments])
+    container = DockerContainer(image).with_command(["python3", "-c", program, *arguments])
     with container.with_kwargs(entrypoint=[]) as running:
         deadline = time.monotonic() + STARTED_S
         while b"ready" not in running.get_logs()[0]:
@@ -95,4 +101,4 @@ def open_witness(
         wrapped = running.get_wrapped_container()
         wrapped.reload()
         address = wrapped.attrs["NetworkSettings"]["Networks"]["bridge"]["IPAddress"]
-        yield Witness(f"http://{address}:{PORT}", running)
+        yield f"http://{address}:{PORT}", running

@@ -8,10 +8,10 @@ import pytest
 
 from instrument.asked import Asked
 from instrument.figures import Report
-from instrument.found import read_state
 from instrument.record import read_record
 from instrument.report import build_report, one_task
 from instrument.rows import read_rows
+from instrument.states import read_state
 from instrument.table import render
 from instrument.timeline import Timeline
 

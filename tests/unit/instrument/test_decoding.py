@@ -38,7 +38,7 @@ BAD = st.one_of(
     st.booleans(),
     st.integers(-2, 2),
     st.just(0.5),
-    st.text(max_size=3),
+    st.text("aé\0 ", max_size=3),
     st.just([]),
     st.just({}),
 )

@@ -8,7 +8,7 @@ from instrument.figures import JobLine, Report, Row
 from instrument.found import TaskNotFoundError
 from instrument.report import build_report, one_task
 from instrument.rows import read_rows
-from instrument.schema.state import Grants
+from instrument.schema.grants import Grants
 from instrument.schema.usage import Usage
 from instrument.schema.vocabulary import DoneReason, NoticeKind, Purpose, Stage, StopReason
 

@@ -12,10 +12,10 @@ import pytest
 
 from instrument.asked import Asked
 from instrument.figures import Report
+from instrument.parts import Part
 from instrument.report import build_comparison, build_report
 from instrument.rows import read_rows
 from instrument.schema.vocabulary import Purpose, RuntimeName
-from instrument.timeline import Part
 from instrument.window import parse_window
 
 MINUTE = 60_000

@@ -5,6 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from instrument.parts import Part
 from instrument.schema.events import (
     AttemptStarted,
     Continued,
@@ -21,7 +22,7 @@ from instrument.schema.vocabulary import (
     StopReason,
     WaitedFor,
 )
-from instrument.timeline import Part, Timeline, to_ms
+from instrument.timeline import Timeline, to_ms
 
 READY = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
 

@@ -23,6 +23,19 @@ def test_public_certificates_are_left_out_of_an_image(tmp_path: Path) -> None:
     assert [data.decode().strip() for data in found.values()] == [OWN]
 
 
+def test_a_list_of_public_ones_that_somebody_has_added_to_leaves_nothing_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind a company gateway the very certificate that a build needs is often put there."""
+    changed = tmp_path / "cacert.pem"
+    changed.write_text(Path(certifi.where()).read_text(encoding="utf-8") + f"\n{OWN}\n", encoding="utf-8")
+    monkeypatch.setattr(certifi, "where", lambda: str(changed))
+    bundle = tmp_path / "ca.pem"
+    bundle.write_text(OWN, encoding="utf-8")
+    found = extra_certificates({"FACTORY_CA_BUNDLE": str(bundle)})
+    assert [data.decode().strip() for data in found.values()] == [OWN]
+
+
 def test_the_bundle_named_for_the_factory_wins(tmp_path: Path) -> None:
     bundle = tmp_path / "ca.pem"
     bundle.write_text(OWN, encoding="utf-8")

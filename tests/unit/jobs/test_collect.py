@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from instrument.schema.job import ContainerEnd, JobReport
+from instrument.schema.job import AgentRun, ContainerEnd, JobReport
 from instrument.schema.vocabulary import Role, RuntimeName
 from jobs.collect import collect as take
 from jobs.collect import end_of_container, may_have_cost, out_cap
@@ -235,7 +235,9 @@ def test_the_report_on_disk_says_who_worked(tmp_path: Path, answered: str | None
 
     again = collect(order, END, archive("out", files), archive("ledger", {"ledger.jsonl": call_of(answered)}))
     assert (again, path.read_bytes()) == (end, kept)
-    assert sorted(entry.name for entry in path.parent.iterdir()) == ["job.json", "transcript.jsonl"]
+    names = ["agent-run.json", "job.json", "transcript.jsonl"]
+    assert sorted(entry.name for entry in path.parent.iterdir()) == names
+    assert AgentRun.model_validate_json((path.parent / "agent-run.json").read_bytes()) == again.agent
 
 
 def test_the_report_of_commands_names_no_agent(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ def test_half_a_token_counts_whole() -> None:
     assert estimate_tokens(b"123") == 2
 
 
-def test_the_most_is_input_and_ceiling_together() -> None:
-    ask = Ask("m", 50, is_stream=True, input_usage=Usage(input_tokens=7))
-    assert ask.most_usage == Usage(input_tokens=7, output_tokens=50)
+@pytest.mark.parametrize(("is_counting", "most"), [(False, 50), (True, 0)])
+def test_the_most_output_is_the_ceiling_and_none_for_a_count(*, is_counting: bool, most: int) -> None:
+    ask = Ask("m", 50, is_stream=True, input_usage=Usage(), is_counting=is_counting)
+    assert ask.most_output_tokens == most

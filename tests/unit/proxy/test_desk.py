@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import orjson
@@ -308,7 +307,7 @@ def test_known_secrets_are_starred_out_of_every_text_that_a_job_or_a_provider_ch
     key, other, env = "sk-first/key", "sk-second-key", "pässword"
     office = Office(budget_microusd=10**6, secrets=(key, other, "", env))
     agent = f"agent {key} {other} {env}".encode()
-    head = replace(HEAD, headers=((b"user-agent", agent),))
+    head = HEAD._replace(headers=((b"user-agent", agent),))
     body = orjson.dumps({"model": "claude-sonnet-4-5", "stream": True})
     admission = office.desk.admit(head, body)
     assert isinstance(admission, Admission)

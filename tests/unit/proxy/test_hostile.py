@@ -507,7 +507,7 @@ def test_connections_beyond_the_limit_are_dropped(
     proxy.run(story)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(pieces=hostile_streams())
 def test_no_stream_of_bent_requests_makes_the_provider_see_anything_but_whole_known_requests(
     tmp_path_factory: pytest.TempPathFactory, pieces: list[bytes]

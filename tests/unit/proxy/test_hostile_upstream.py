@@ -287,7 +287,7 @@ class Seen:
         self.count += 1
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(raw=hostile_answers())
 def test_no_bent_answer_is_booked_twice_or_reaches_the_client_as_more_than_one(
     tmp_path_factory: pytest.TempPathFactory, raw: bytes

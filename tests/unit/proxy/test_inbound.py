@@ -61,7 +61,7 @@ def test_only_what_may_be_forwarded_is_invited(path: bytes, invited: int) -> Non
     assert (reader.fault is None) is bool(invited)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(pieces=hostile_streams())
 def test_whatever_is_read_as_a_request_is_one_request_when_it_is_written_again(pieces: list[bytes]) -> None:
     reader = RequestReader(anthropic, lambda: None)

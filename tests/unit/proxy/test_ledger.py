@@ -133,6 +133,39 @@ def test_a_row_that_is_written_after_a_sync_waits_for_the_next_one(counted: Coun
     assert seen == [1, 2, 2]
 
 
+class SlowLedger(Ledger):
+    """A real ledger on a disk whose syncs end when a test says so."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.begun, self.may_end = threading.Semaphore(0), threading.Semaphore(0)
+
+    def sync(self) -> None:
+        self.begun.release()
+        assert self.may_end.acquire(timeout=10)
+
+
+def test_the_loop_goes_on_during_a_slow_sync_and_whoever_asks_then_is_in_the_next_one(tmp_path: Path) -> None:
+    ledger = SlowLedger(tmp_path / "ledger.jsonl")
+
+    async def story() -> None:
+        first = asyncio.create_task(ledger.synced())
+        assert await asyncio.to_thread(ledger.begun.acquire, timeout=10)
+        second, third = asyncio.create_task(ledger.synced()), asyncio.create_task(ledger.synced())
+        await asyncio.sleep(0)
+        ledger.may_end.release()
+        await first
+        assert not second.done()
+        assert await asyncio.to_thread(ledger.begun.acquire, timeout=10)
+        ledger.may_end.release()
+        await asyncio.gather(second, third)
+
+    asyncio.run(story())
+    assert not ledger.begun.acquire(blocking=False)
+    ledger.may_end.release()
+    ledger.close()
+
+
 def test_one_that_stops_waiting_does_not_take_the_sync_from_the_others(counted: CountedLedger) -> None:
     async def story() -> None:
         leaves, stays = asyncio.create_task(counted.synced()), asyncio.create_task(counted.synced())

@@ -6,8 +6,9 @@ import pytest
 
 from instrument.schema.usage import Usage
 from proxy import meter
-from proxy.meter import BodyMeter, StreamMeter, Tally, meter_over, read_figure, shown_text
+from proxy.meter import BodyMeter, StreamMeter, Tally, meter_over, shown_text
 from proxy.mode import PLAIN
+from proxy.protocols.anthropic_usage import MessagesFigures
 
 
 class Output:
@@ -101,13 +102,17 @@ def test_a_body_beyond_the_limit_says_nothing(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("value", [True, -1, "12", 1.5, [1]])
 def test_a_figure_that_is_no_count_is_odd_and_leaves_what_is_known(value: object) -> None:
-    assert read_figure({"a": value}, "a", 7) == (7, True)
+    figures = MessagesFigures()
+    assert (figures.count({"a": value}, "a", 7), figures.is_odd) == (7, True)
+    assert (figures.count({"a": 8}, "a", 7), figures.is_odd) == (8, True)
 
 
 def test_an_absent_figure_leaves_what_is_known() -> None:
-    assert read_figure({}, "a", 7) == (7, False)
-    assert read_figure({"a": None}, "a", None) == (None, False)
-    assert read_figure({"a": 0}, "a", 7) == (0, False)
+    figures = MessagesFigures()
+    assert figures.count({}, "a", 7) == 7
+    assert figures.count({"a": None}, "a", None) is None
+    assert figures.count({"a": 0}, "a", 7) == 0
+    assert not figures.is_odd
 
 
 def test_a_text_is_shortened_to_what_a_row_should_hold() -> None:

@@ -3,6 +3,8 @@
 from decimal import Decimal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from instrument.schema.usage import Usage
 from instrument.schema.vocabulary import ProviderName
@@ -18,15 +20,17 @@ from proxy.prices import (
     provider_of_model,
 )
 from proxy.rates import Price, Rate
+from support.by_hand import SONNET
 
-SONNET = Price(
-    model="by-hand",
+TIERED = Price(
+    model="with-cliffs",
     input=Rate(Decimal(3)),
     cache_read=Rate(Decimal("0.30")),
-    cache_write_5m=Rate(Decimal("3.75")),
+    cache_write_5m=Rate(Decimal("3.75"), ((200_000, Decimal("7.5")),)),
     cache_write_1h=Rate(Decimal(6)),
-    output=Rate(Decimal(15)),
+    output=Rate(Decimal("15.01"), ((200_000, Decimal("22.51")),)),
 )
+counts = st.integers(min_value=0, max_value=400_000)
 
 
 def test_case_09_cache_writes_are_charged_as_such() -> None:
@@ -35,6 +39,13 @@ def test_case_09_cache_writes_are_charged_as_such() -> None:
     assert by_hand == 54399
     assert SONNET.cost_microusd(usage) == 54399
     assert find_price("claude-sonnet-4-5").cost_microusd(usage) == 54399
+
+
+@given(counts, counts)
+def test_the_most_is_the_cost_of_the_input_and_of_the_whole(tokens: int, output_tokens: int) -> None:
+    fresh, whole = (Usage(cache_write_5m_tokens=tokens, output_tokens=n) for n in (0, output_tokens))
+    most = TIERED.most_microusd(fresh, output_tokens)
+    assert most == (TIERED.cost_microusd(fresh), TIERED.cost_microusd(whole))
 
 
 @pytest.mark.parametrize(

@@ -1,22 +1,11 @@
 """What usage costs at given rates, with figures computed by hand."""
 
-from decimal import Decimal
-
 from instrument.schema.usage import Usage
 from proxy.prices import (
     PRICE_PACKAGE,
     find_price,
 )
-from proxy.rates import Price, Rate
-
-SONNET = Price(
-    model="by-hand",
-    input=Rate(Decimal(3)),
-    cache_read=Rate(Decimal("0.30")),
-    cache_write_5m=Rate(Decimal("3.75")),
-    cache_write_1h=Rate(Decimal(6)),
-    output=Rate(Decimal(15)),
-)
+from support.by_hand import SONNET
 
 
 def test_one_hour_writes_have_a_price_of_their_own() -> None:

@@ -25,7 +25,8 @@ def reading(**changes: Any) -> Reading:
 
 
 def settled(ask: Any, end: End, provider: str = "anthropic") -> Settlement:
-    return settle(ask, PRICE, 7777, end, lambda model, mode: find_price(model, provider, mode=mode))
+    asked_price = find_price(ask.model, provider, mode=ask.mode)
+    return settle(ask, asked_price, 7777, end, lambda model, mode: find_price(model, provider, mode=mode))
 
 
 def answered(**changes: Any) -> End:
@@ -65,7 +66,7 @@ def test_a_stream_that_gave_no_answer_costs_its_input_at_most() -> None:
 
 def test_a_whole_answer_that_never_came_may_have_been_written() -> None:
     result = settled(WHOLE, End(has_left=True, status=None, reading=None))
-    assert result.usage == WHOLE.most_usage
+    assert result.usage == WHOLE.input_usage + Usage(output_tokens=WHOLE.max_tokens)
     assert result.is_estimated
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from instrument.html.bars import part_stack, percent, plain_stack, scale_of
-from instrument.timeline import Part
+from instrument.parts import Part
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 import pytest
 
-from instrument.schema.state import Caps, Grants, Spend
+from instrument.schema.grants import Grants
+from instrument.schema.state import Caps, Spend
 from loop.machine.budget import (
     agent_deadline_ms,
     caps_of,

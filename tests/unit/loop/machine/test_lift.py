@@ -1,6 +1,7 @@
 import pytest
 
-from instrument.schema.state import Caps, Counters, Grants, Spend, Stop
+from instrument.schema.grants import Grants
+from instrument.schema.state import Caps, Counters, Spend, Stop
 from instrument.schema.vocabulary import Outcome, Stage, StopReason
 from loop.machine.lift import USED, count_granted, is_lifted, least_cap
 from loop.machine.resume import GRANTED

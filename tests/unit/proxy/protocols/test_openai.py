@@ -14,7 +14,7 @@ BODY = b'{"model":"m","max_output_tokens":50,"stream":true}'
 def test_the_facts_that_money_depends_on() -> None:
     ask = read_ask(RESPONSES, BODY)
     assert (ask.model, ask.max_tokens, ask.is_stream, ask.is_counting) == ("m", 50, True, False)
-    assert ask.most_usage == Usage(cache_write_5m_tokens=25, output_tokens=50)
+    assert (ask.input_usage, ask.most_output_tokens) == (Usage(cache_write_5m_tokens=25), 50)
     assert ask.altered_body is None
 
 

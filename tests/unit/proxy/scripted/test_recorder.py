@@ -4,10 +4,6 @@ import http.client
 import json
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +14,7 @@ from proxy.scripted.recorder import Recorder, Recording
 from proxy.scripted.recording import Read, mask, to_headers, to_pieces
 from proxy.scripted.server import Script, Server
 from proxy.scripted.story import StoryError, load_story
+from support.serving import serving
 
 KEY = "sk-ant-a-key-that-nobody-may-see"
 MASKED = KEY.encode(), b"*" * len(KEY)
@@ -29,20 +26,6 @@ rounds:
       - {error: {status: 529, type: overloaded_error, message: "busy, SECRET", retry_after: 3}}
       - {finish: "whatever", cut: 100}
 """.replace("SECRET", KEY)
-
-
-@contextmanager
-def serving(server: ThreadingHTTPServer) -> Iterator[http.client.HTTPConnection]:
-    with server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
-        try:
-            yield connection
-        finally:
-            connection.close()
-            server.shutdown()
-            thread.join()
 
 
 def ask(

@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from proxy.meter import Reading
 from proxy.protocols import anthropic, openai
 from proxy.scripted.server import Script, Server
 from proxy.scripted.story import load_story
+from support.serving import serving
 
 MESSAGES, RESPONSES, CHAT = "/v1/messages", "/v1/responses", "/v1/chat/completions"
 every_path = pytest.mark.parametrize("path", [MESSAGES, RESPONSES, CHAT])
@@ -24,16 +24,8 @@ both_forms = pytest.mark.parametrize("is_stream", [True, False])
 def playing(*turns: str) -> Iterator[http.client.HTTPConnection]:
     """A connection to a provider that answers everything with the first of these turns."""
     story = load_story(f"rounds: [{{role: coder, turns: [{', '.join(turns)}]}}]")
-    with Server(Script(story, "coder", 1, None)) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
-        try:
-            yield connection
-        finally:
-            connection.close()
-            server.shutdown()
-            thread.join()
+    with serving(Server(Script(story, "coder", 1, None))) as connection:
+        yield connection
 
 
 def ask(connection: http.client.HTTPConnection, path: str, *, is_stream: bool) -> http.client.HTTPResponse:

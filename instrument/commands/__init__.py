@@ -1,0 +1,1 @@
+"""The commands that read what tasks did, a module each."""
