@@ -54,7 +54,7 @@ def key_of(by: GroupBy) -> Callable[[Row], str]:
         case "runtime":
             return lambda row: _named(coder_of(row), lambda agent: agent.runtime)
         case "model":
-            return lambda row: _named(coder_of(row), _model)
+            return lambda row: _named(coder_of(row), model_of)
 
 
 def coder_of(row: Row) -> Agent | None:
@@ -62,7 +62,7 @@ def coder_of(row: Row) -> Agent | None:
     return next((agent for agent in row.agents if agent.role is Role.CODER), None)
 
 
-def _model(agent: Agent) -> str | None:
+def model_of(agent: Agent) -> str | None:
     """The model that answered; the one asked for where no answer named any."""
     return agent.model_answered or agent.model_asked
 

@@ -8,9 +8,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from instrument.schema.events import EVENT, AnyEvent, Transition
+from instrument.lines import EVENT_LINES, readable
+from instrument.schema.events import AnyEvent, Transition
 
 POLL_S = 0.3
 
@@ -45,10 +44,5 @@ def _read(file: Path, place: int) -> tuple[list[AnyEvent], int]:
     except OSError:
         return [], place
     whole = data[: data.rfind(b"\n") + 1]
-    events: list[AnyEvent] = []
-    for line in whole.splitlines():
-        try:
-            events.append(EVENT.validate_json(line))
-        except ValidationError:
-            continue
-    return events, place + len(whole)
+    events = map(EVENT_LINES.model_of, readable(whole.splitlines()))
+    return list(events), place + len(whole)

@@ -15,10 +15,10 @@ from operator import add, attrgetter
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from instrument.decoding import DecodeError, Decoder
+from instrument.decoding import DecodeError
 from instrument.figures import Intervention
+from instrument.lines import EVENT_LINES
 from instrument.schema.events import (
-    EVENTS,
     AgentDiffered,
     Allowed,
     AnyEvent,
@@ -46,7 +46,6 @@ _DAMAGED = "events.damaged-*.jsonl"
 _SMALL_BYTES = 8 * 1024 * 1024
 _LINE_BYTES = 1024 * 1024
 """No event comes near it; a longer line is damage and must not fill the memory."""
-_DECODER: Decoder[AnyEvent] = Decoder(*EVENTS)
 _BUCKETS = tuple(Usage.model_fields)
 _TOKENS = attrgetter(*_BUCKETS)
 
@@ -153,7 +152,7 @@ class _Fold:
             data = file.read()
             if data.endswith(b"\n"):
                 with suppress(DecodeError):
-                    self._take(_DECODER.decode_lines(data))
+                    self._take(EVENT_LINES.decode_lines(data))
                     return
             file.seek(0)
         self._take(self._readable(file, name))
@@ -173,7 +172,7 @@ class _Fold:
         number, line = 0, b""
         for number, line in enumerate(iter(partial(file.readline, _LINE_BYTES), b""), start=1):
             try:
-                yield _DECODER.decode(line)
+                yield EVENT_LINES.decode(line)
             except DecodeError:
                 bad.append(number)
         if bad and bad[-1] == number and not line.endswith(b"\n"):
@@ -244,7 +243,7 @@ def _person(kind: Intervention) -> Callable[[_Fold, Any], None]:
     return lambda fold, _: fold.intervene(kind)
 
 
-_HANDLERS = _DECODER.by_type(
+_HANDLERS = EVENT_LINES.by_type(
     {
         RunStarted: _on_timeline(Timeline.run_started),
         RunEnded: _on_timeline(Timeline.run_ended),

@@ -6,12 +6,12 @@ clock's tick could hide a change.
 """
 
 import os
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache, partial
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 
 from instrument.decoding import DecodeError, Decoder
@@ -19,6 +19,7 @@ from instrument.figures import Row
 from instrument.found import FoundTask, list_tasks
 from instrument.reverts import stamp_of
 from instrument.schema.base import Frozen
+from instrument.writing import replace_private
 
 _FRESH_NS = 2 * 10**9
 
@@ -91,16 +92,8 @@ def _load(file: Path) -> dict[str, _Entry]:
 
 def _save(file: Path, entries: list[_Entry]) -> None:
     """Replace the index whole."""
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as temporary:
-        try:
-            temporary.write(_head() + b"\n")
-            temporary.writelines(_DECODER.encode(entry) + b"\n" for entry in entries)
-            temporary.close()
-            os.replace(temporary.name, file)  # noqa: PTH105 - a name, as tempfile gives it
-        except OSError:
-            Path(temporary.name).unlink(missing_ok=True)
-            raise
+    lines = (_DECODER.encode(entry) + b"\n" for entry in entries)
+    replace_private(file, chain((_head() + b"\n",), lines), is_synced=False)
 
 
 @cache

@@ -13,15 +13,14 @@ from typing import Literal
 from filelock import FileLock, Timeout
 from pydantic import AwareDatetime, NonNegativeInt
 
-from instrument.decoding import DecodeError, Decoder
 from instrument.found import find_tasks
+from instrument.lines import readable
 from instrument.schema.base import Frozen
-from instrument.schema.events import EVENTS, AnyEvent
+from instrument.schema.events import AnyEvent
 from instrument.schema.state import TaskState
 from instrument.schema.vocabulary import EffectKind, Stage, StopReason
 from instrument.states import read_state
 
-_DECODER: Decoder[AnyEvent] = Decoder(*EVENTS)
 _TAIL_BYTES = 256 * 1024
 _BRIEF_BYTES = 8192
 _CONTINUE = "To continue:"
@@ -135,11 +134,7 @@ def _tail(file: Path) -> Iterator[AnyEvent]:
             lines = opened.read().split(b"\n")
     except OSError:
         return
-    for line in lines[size > _TAIL_BYTES :]:
-        try:
-            yield _DECODER.decode(line)
-        except DecodeError:
-            continue
+    yield from readable(lines[size > _TAIL_BYTES :])
 
 
 def _command(folder: Path, state: TaskState | None, task_id: str) -> str:

@@ -36,7 +36,7 @@ def summarise(rows: Sequence[Row]) -> Summary:
         unmetered_parts=sum(row.unmetered_parts for row in rows),
         cost_per_accepted_microusd=None if cost is None or not accepted else -(-cost // len(accepted)),
         unmerged_microusd=sum(row.cost_microusd or 0 for row in rows if row.done is not DoneReason.MERGED),
-        usage=add_usage(rows),
+        usage=_usage_of(rows),
         usage_complete=all(row.usage_complete for row in rows),
         lead_ms=spread_of(row.lead_ms for row in leads if row.lead_ms is not None),
         times_ms={part: _time_of(part, leads) for part in Part},
@@ -55,7 +55,7 @@ def summarise(rows: Sequence[Row]) -> Summary:
     )
 
 
-def add_usage(rows: Sequence[Row]) -> Usage:
+def _usage_of(rows: Sequence[Row]) -> Usage:
     """All tokens of the rows, by bucket."""
     columns = zip(*(_BUCKETS(row.usage) for row in rows), strict=True)
     return Usage(**dict(zip(Usage.model_fields, map(sum, columns), strict=False)))

@@ -4,11 +4,36 @@ Limits: a folder that may be written to, since the fresh file stands beside the 
 """
 
 import os
+import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 import click
+
+
+def replace_private(path: Path, pieces: Iterable[bytes], *, is_synced: bool) -> None:
+    """Replace a file of the run folder whole; several writers at once leave what one of them wrote.
+
+    Args:
+        path: Its folder is made where there is none.
+        pieces: What it holds from now on.
+        is_synced: Whether it has to be on the disk, as what can be made again need not.
+
+    Raises:
+        OSError: It cannot be written; the old one stands.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.stem}.", delete=False) as temporary:
+        try:
+            temporary.writelines(pieces)
+            temporary.flush()
+            if is_synced:
+                os.fsync(temporary.fileno())
+            Path(temporary.name).replace(path)
+        except OSError:
+            Path(temporary.name).unlink(missing_ok=True)
+            raise
 
 
 def replace_file(out: Path, pieces: Iterable[str]) -> None:

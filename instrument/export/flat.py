@@ -7,7 +7,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator
 
-from instrument.asked import coder_of
+from instrument.asked import coder_of, model_of
 from instrument.figures import Row
 from instrument.parts import Part
 from instrument.schema.usage import Usage
@@ -48,7 +48,7 @@ def _cells(row: Row) -> Iterator[object]:
     yield from (getattr(row, name) for name in (*_PLAIN, *_COUNTS, *_MONEY))
     coder = coder_of(row)
     yield coder.runtime if coder else None
-    yield coder.model_answered or coder.model_asked if coder else None
+    yield model_of(coder) if coder else None
     yield " ".join(row.stops)
     yield "; ".join(row.missing)
     yield from (row.times.get(part, 0) for part in Part)

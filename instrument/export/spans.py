@@ -12,11 +12,10 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 
-from instrument.decoding import DecodeError, Decoder
 from instrument.found import FoundTask
 from instrument.ledger import read_ledger
+from instrument.lines import EVENT_LINES, readable
 from instrument.schema.events import (
-    EVENTS,
     AnyEvent,
     AttemptCancelled,
     AttemptInterrupted,
@@ -27,7 +26,6 @@ from instrument.schema.events import (
 from instrument.schema.ledger import ModelCall
 from instrument.schema.vocabulary import ProviderName
 
-_DECODER: Decoder[AnyEvent] = Decoder(*EVENTS)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _US = timedelta(microseconds=1)
 
@@ -65,12 +63,7 @@ def _events(file: Path) -> Iterator[AnyEvent]:
         lines = file.read_bytes().splitlines()
     except OSError:
         return
-    for line in lines:
-        try:
-            event = _DECODER.decode(line)
-        except DecodeError:
-            continue
-        yield _DECODER.model_of(event)
+    yield from map(EVENT_LINES.model_of, readable(lines))
 
 
 @dataclass(slots=True)

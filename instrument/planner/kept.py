@@ -4,15 +4,15 @@ The one writer of this file. Limits: agents delete their logs after some weeks, 
 two writers at once leave the figures of one of them, which the next one completes.
 """
 
-import os
-import tempfile
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from instrument.planner.days import key_of
 from instrument.planner.figures import PlannerDay
+from instrument.writing import replace_private
 
 FILE = "planner.jsonl"
 
@@ -52,14 +52,5 @@ def keep(home: Path, days: Iterable[PlannerDay], bad: Iterable[bytes]) -> None:
     Raises:
         OSError: It cannot be written; the old one stands.
     """
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=home, prefix=".planner.", delete=False) as temporary:
-        try:
-            temporary.writelines(day.model_dump_json().encode() + b"\n" for day in days)
-            temporary.writelines(line + b"\n" for line in bad)
-            temporary.flush()
-            os.fsync(temporary.fileno())
-            Path(temporary.name).replace(home / FILE)
-        except OSError:
-            Path(temporary.name).unlink(missing_ok=True)
-            raise
+    lines = chain((day.model_dump_json().encode() for day in days), bad)
+    replace_private(home / FILE, (line + b"\n" for line in lines), is_synced=True)
