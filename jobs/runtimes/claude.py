@@ -11,11 +11,10 @@ from typing import Any
 from instrument.schema.job import AgentRun
 from instrument.schema.transcript import CallSeen
 from instrument.schema.vocabulary import AgentFault, ProviderName, RuntimeName
-from jobs.errors import JobsError
 from jobs.order import AgentWork
 from jobs.pod import SOCKET
 from jobs.runtimes.jsonlines import Notes, count, dig, is_truncated, last_words, messages, text
-from jobs.runtimes.protocol import REPO, SETTINGS, AgentCommand, ShellCalls
+from jobs.runtimes.protocol import REPO, SETTINGS, AgentCommand, ShellCalls, model_of
 
 SYNTHETIC = "<synthetic>"
 """The model that the program names where it writes a message by itself, such as an error's text."""
@@ -73,10 +72,7 @@ class ClaudeRuntime:
 
     def command(self, work: AgentWork) -> AgentCommand:
         """Start it without questions: the container is the fence."""
-        if not work.model:
-            raise JobsError(
-                "Runtime `claude` needs a model: name it in the task, in factory.toml or with --model."
-            )
+        model = model_of(work)
         argv = (
             "/usr/local/bin/claude",
             "--print",
@@ -91,17 +87,17 @@ class ClaudeRuntime:
             "--disallowed-tools",
             ",".join(DISALLOWED),
             "--model",
-            work.model,
+            model,
         )
         env = {
             "ANTHROPIC_UNIX_SOCKET": SOCKET,
             "ANTHROPIC_BASE_URL": "http://localhost",
             # The proxy puts the real key in; without any the program asks for a login.
             "ANTHROPIC_API_KEY": "held-by-the-proxy",
-            "ANTHROPIC_MODEL": work.model,
+            "ANTHROPIC_MODEL": model,
             # Side calls of a smaller model would need a second known price.
-            "ANTHROPIC_SMALL_FAST_MODEL": work.model,
-            "ANTHROPIC_DEFAULT_HAIKU_MODEL": work.model,
+            "ANTHROPIC_SMALL_FAST_MODEL": model,
+            "ANTHROPIC_DEFAULT_HAIKU_MODEL": model,
             # Behind a base URL of one's own it leaves its tool search out otherwise.
             "ENABLE_TOOL_SEARCH": "true",
             "CLAUDE_CODE_AUTO_COMPACT_WINDOW": str(work.context_limit_tokens),

@@ -12,10 +12,9 @@ from typing import Any
 from instrument.schema.job import AgentRun
 from instrument.schema.transcript import CallSeen
 from instrument.schema.vocabulary import AgentFault, ProviderName, RuntimeName
-from jobs.errors import JobsError
 from jobs.order import AgentWork
 from jobs.runtimes.jsonlines import Notes, count, dig, is_truncated, last_words, messages, text
-from jobs.runtimes.protocol import RELAY, SETTINGS, AgentCommand, ShellCalls
+from jobs.runtimes.protocol import RELAY, SETTINGS, AgentCommand, ShellCalls, model_of
 from jobs.runtimes.versioned import versioned
 
 KEY_NAME = "FACTORY_PLACEHOLDER_KEY"
@@ -54,16 +53,13 @@ class CodexRuntime:
 
     def command(self, work: AgentWork) -> AgentCommand:
         """Start it without questions; a tree that it is not told to trust has no settings for it."""
-        if not work.model:
-            raise JobsError(
-                "Runtime `codex` needs a model: name it in the task, in factory.toml or with --model."
-            )
+        model = model_of(work)
         settings = [
             argument
             for name, value in _settings(work.context_limit_tokens).items()
             for argument in ("-c", f"{name}={value}")
         ]
-        argv = versioned("codex", "exec", *FLAGS, *settings, "--model", work.model, "-")
+        argv = versioned("codex", "exec", *FLAGS, *settings, "--model", model, "-")
         return AgentCommand(
             argv,
             # The proxy puts the real key in; without any the program does not start.

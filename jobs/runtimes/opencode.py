@@ -10,10 +10,9 @@ from typing import Any
 from instrument.schema.job import AgentRun
 from instrument.schema.transcript import CallSeen
 from instrument.schema.vocabulary import AgentFault, ProviderName, RuntimeName
-from jobs.errors import JobsError
 from jobs.order import AgentWork
 from jobs.runtimes.jsonlines import Notes, count, dig, is_truncated, last_words, messages, text
-from jobs.runtimes.protocol import RELAY, REPO, AgentCommand, ShellCalls
+from jobs.runtimes.protocol import RELAY, REPO, AgentCommand, ShellCalls, model_of
 from jobs.runtimes.versioned import versioned
 
 QUIET = (
@@ -47,17 +46,12 @@ class OpencodeRuntime:
 
     def command(self, work: AgentWork) -> AgentCommand:
         """Start it without questions: the container is the fence."""
-        if not work.model:
-            raise JobsError(
-                "Runtime `opencode` needs a model: name it in the task, in factory.toml or with --model."
-            )
+        model = model_of(work)
         # Without a title it asks the model for one.
         argv = versioned("opencode", "run", "--format", "json", "--auto", "--title", "task")
         env = {
             **dict.fromkeys(QUIET, "1"),
-            "OPENCODE_CONFIG_CONTENT": json.dumps(
-                _config(work.provider, work.model, work.context_limit_tokens)
-            ),
+            "OPENCODE_CONFIG_CONTENT": json.dumps(_config(work.provider, model, work.context_limit_tokens)),
         }
         return AgentCommand(
             argv,

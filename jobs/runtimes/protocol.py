@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 from instrument.schema.job import AgentRun
 from instrument.schema.vocabulary import ProviderName, RuntimeName
+from jobs.errors import JobsError
 from jobs.order import AgentWork
 
 RELAY_PORT = 17321
@@ -89,3 +90,16 @@ class Runtime(Protocol):
     def parse(self, work: AgentWork, transcript: bytes, stderr: bytes) -> AgentRun:
         """Read facts from its output, whatever that holds; never raises."""
         ...
+
+
+def model_of(work: AgentWork) -> str:
+    """The model to work with, for a program that has to be told one.
+
+    Raises:
+        JobsError: The work names none.
+    """
+    if not work.model:
+        raise JobsError(
+            f"Runtime `{work.runtime}` needs a model: name it in the task, in factory.toml or with --model."
+        )
+    return work.model

@@ -5,19 +5,18 @@ from typing import Any
 
 import orjson
 
-from instrument.schema.usage import Usage
-from proxy.protocols.openai import CHAT, open_meter
+from proxy.protocols.openai import CHAT
 from proxy.scripted.chat import read, stream_events, whole_body
 from proxy.scripted.form import Answer
-from proxy.scripted.story import StoryUsage
 from proxy.scripted.tools import ToolCall
+from support.readings import BY_HAND, TOLD, readings
 
 ANSWER = Answer(
     n=7,
     model="gpt-5",
     text="I look first.",
     call=ToolCall("bash", {"command": "ls " + "x" * 60}),
-    usage=StoryUsage(input=1, output=90, cache_read=2, cache_write_5m=3, cache_write_1h=4, reasoning=5),
+    usage=TOLD,
     turn=None,
     turn_index=None,
 )
@@ -50,20 +49,8 @@ def test_turns_texts_and_tools_are_read() -> None:
 
 
 def test_our_meter_reads_the_storys_figures_from_both_forms() -> None:
-    expected = Usage(
-        input_tokens=1,
-        cache_read_tokens=2,
-        cache_write_5m_tokens=3,
-        cache_write_1h_tokens=4,
-        output_tokens=90,
-        reasoning_tokens=5,
-    )
-    body, stream = (open_meter(CHAT, is_stream=is_stream) for is_stream in (False, True))
-    body.feed(whole_body(ANSWER))
-    for event in stream_events(ANSWER):
-        stream.feed(event)
-    for reading in (body.read(), stream.read()):
-        assert reading.usage == expected
+    for reading in readings(CHAT, whole_body(ANSWER), stream_events(ANSWER)):
+        assert reading.usage == BY_HAND
         assert (reading.model, reading.is_whole) == ("gpt-5", True)
 
 
