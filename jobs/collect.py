@@ -23,7 +23,7 @@ from instrument.schema.job import (
 from instrument.schema.ledger import LedgerSummary
 from jobs.engine.states import ContainerState
 from jobs.handover import mask_values, was_started, write_private
-from jobs.order import MIB, JobOrder
+from jobs.order import MIB, JobOrder, Limits
 from jobs.runtimes.table import RUNTIMES
 from jobs.unpack import Unpacked, unpack
 
@@ -31,6 +31,9 @@ BACKSTOP_S = 30
 """How long after a job's own deadline the loop ends it."""
 KILLED = 137
 """Exit code of a container that a SIGKILL ended."""
+CLOSED = (0, 2, 143)
+"""A sidecar's exit codes once it has closed its ledger, or had no reason to open one; it handles SIGTERM for
+as long as the ledger is open, so only a second one, which came after that, can have ended it."""
 LEDGER_CAP_BYTES = 256 * MIB
 OUT_CAPS = {
     "job.json": 4 * MIB,
@@ -57,7 +60,12 @@ def out_cap(order: JobOrder, name: str) -> int | None:
 
 def out_total(order: JobOrder) -> int:
     """The most bytes of the whole archive of `out/`."""
-    return 4 * order.limits.patch_bytes + 256 * MIB
+    return most_out_bytes(order.limits)
+
+
+def most_out_bytes(limits: Limits) -> int:
+    """The same, of any job within these limits."""
+    return 4 * limits.patch_bytes + 256 * MIB
 
 
 def end_of_container(
@@ -80,6 +88,7 @@ def end_of_container(
         oom_killed=job.oom_killed,
         backstop=job.exit_code == KILLED and ran_s >= deadline_s + BACKSTOP_S,
         sidecar_lost=has_proxy and _was_lost_before(sidecar, job),
+        sidecar_cut=has_proxy and _was_cut(sidecar),
         started_utc=job.started_utc,
         finished_utc=finished,
     )
@@ -94,6 +103,13 @@ def _was_lost_before(sidecar: ContainerState | None, job: ContainerState) -> boo
     if sidecar.finished_utc is None or job.finished_utc is None or job.is_running:
         return True
     return sidecar.finished_utc < job.finished_utc
+
+
+def _was_cut(sidecar: ContainerState | None) -> bool:
+    """Whether the sidecar ended in another way than by our polite signal: its ledger was not closed."""
+    if sidecar is None or not sidecar.has_started or sidecar.is_running or sidecar.is_going:
+        return False
+    return sidecar.exit_code not in CLOSED
 
 
 def may_have_cost(order: JobOrder, job: ContainerState | None, sidecar: ContainerState | None) -> bool:

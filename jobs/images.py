@@ -24,7 +24,8 @@ from jobs.recipe import KIND_LABEL, Recipe, label_stages
 
 FOLDER = Path(__file__).parent / "image"
 LOCK_FILE = Path(__file__).parent.parent / "requirements.lock"
-SIDECAR_PACKAGES = ("proxy", "instrument")
+SIDECAR_PACKAGES = ("proxy", "instrument.schema")
+"""What its program imports of ours: a change of anything else makes no other image."""
 HOST_ARGS = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "FTP_PROXY")
 """The builder knows these by itself: they reach its steps and stay out of the image."""
 REGISTRY_ARGS = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "NPM_CONFIG_REGISTRY")
@@ -116,21 +117,32 @@ class ImageShelf:
         return self.build(Recipe("docker", _dockerfile("docker"), {}, {"BASE": job.tag}, (built,)))
 
     def sidecar(self) -> str:
-        """Id of the proxy's image; a change of our code gives another one within seconds."""
+        """Id of the proxy's image; a change of our code gives another one, compiled within a minute."""
         name, image = self.base(None)
         files = {
             **self._trust(),
-            "requirements.txt": "\n".join(self._versions["sidecar"]["packages"]).encode() + b"\n",
+            "requirements.txt": self._packages("sidecar"),
             "constraints.txt": _constraints(),
         }
         python = Recipe("python", _dockerfile("python"), files, {"BASE": name}, (image,))
         parent = self.build(python)
+        pins = {**self._trust(), "requirements.txt": self._packages("compiler")}
+        compiler = Recipe("compiler", _dockerfile("compiler"), pins, {"BASE": python.tag}, (parent,))
         code = {
             f"factory/{path}": data
             for package in SIDECAR_PACKAGES
             for path, data in _package_files(package).items()
         }
-        return self.build(Recipe("sidecar", _dockerfile("sidecar"), code, {"BASE": python.tag}, (parent,)))
+        args = {"BASE": python.tag, "COMPILER": compiler.tag}
+        sidecar = Recipe("sidecar", _dockerfile("sidecar"), code, args, (parent,))
+        if self._engine.images.inspect(sidecar.tag) is None:
+            # Needed for nothing else: without it a made sidecar serves on.
+            self.build(compiler)
+        return self.build(sidecar)
+
+    def _packages(self, kind: str) -> bytes:
+        """What pip installs for this kind of image, one a line."""
+        return "\n".join(self._versions[kind]["packages"]).encode() + b"\n"
 
     def build(self, recipe: Recipe) -> str:
         """Find the recipe's image or build it, under a lock that all builds of this user share.
@@ -228,7 +240,7 @@ def _package_files(package: str) -> dict[str, bytes]:
         )
     root = Path(spec.submodule_search_locations[0])
     return {
-        f"{package}/{path.relative_to(root).as_posix()}": path.read_bytes()
+        f"{package.replace('.', '/')}/{path.relative_to(root).as_posix()}": path.read_bytes()
         for path in sorted(root.rglob("*"))
         if path.is_file() and "__pycache__" not in path.parts
     }

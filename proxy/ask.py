@@ -4,11 +4,11 @@ Pure: no I/O. A protocol's own module reads the body.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, Final
 
 import orjson
 
-from instrument.schema.usage import Usage
+from proxy.buckets import Buckets
 from proxy.mode import PLAIN, Mode
 
 BYTES_PER_TOKEN = 2
@@ -23,22 +23,33 @@ class BadAskError(Exception):
     """The body is no request of the protocol; the text is one sentence for the agent."""
 
 
-class Ask(NamedTuple):
+class Ask:
     """The few facts of a request that money depends on."""
 
-    model: str
-    max_tokens: int
-    is_stream: bool
-    """Whether whatever is written is seen as it is written."""
-    input_usage: Usage
-    """The input at most, as the dearest bucket that this request can fill."""
-    is_counting: bool = False
-    """A token count: the provider charges nothing for it (Anthropic's docs, read 2026-11-30)."""
-    altered_body: bytes | None = None
-    """Sent instead of what came, where the answer would else hold no usage: the chunk that then holds it
-    is kept from the client."""
-    mode: Mode = PLAIN
-    """How it is to be served."""
+    def __init__(
+        self,
+        model: str,
+        max_tokens: int,
+        *,
+        is_stream: bool,
+        input_usage: Buckets,
+        is_counting: bool = False,
+        altered_body: bytes | None = None,
+        mode: Mode = PLAIN,
+    ) -> None:
+        self.model: Final = model
+        self.max_tokens: Final = max_tokens
+        self.is_stream: Final = is_stream
+        """Whether whatever is written is seen as it is written."""
+        self.input_usage: Final = input_usage
+        """The input at most, as the dearest bucket that this request can fill."""
+        self.is_counting: Final = is_counting
+        """A token count: the provider charges nothing for it (Anthropic's docs, read 2026-11-30)."""
+        self.altered_body: Final = altered_body
+        """Sent instead of what came, where the answer would else hold no usage: the chunk that then holds it
+        is kept from the client."""
+        self.mode: Final = mode
+        """How it is to be served."""
 
     @property
     def most_output_tokens(self) -> int:

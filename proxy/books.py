@@ -6,9 +6,9 @@ Limits: writes through what it is given; decides nothing.
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Final, Protocol
 
-from instrument.schema.ledger import CallEnded, CallStarted, Denied, LedgerOpened, Notice
+from instrument.schema.ledger import Denied, LedgerOpened, Notice
 from proxy.call import Admission, Call
 from proxy.ledger import Row
 from proxy.notices import Found
@@ -32,11 +32,7 @@ class Records(Protocol):
         """Wait until the disk has every row."""
         ...
 
-    async def synced(self) -> None:
-        """The same; those that ask at one time share one sync."""
-        ...
-
-    def sync_later(self) -> None:
+    def sync_soon(self) -> None:
         """Have the disk take every row without waiting for it."""
         ...
 
@@ -49,17 +45,26 @@ class Clock:
     monotonic: Callable[[], float]
 
 
-class Times(NamedTuple):
+class Times:
     """What is told of a call's time; monotonic, but for the wait that a provider asks for."""
 
-    first_byte_s: float | None
-    """None where no byte came."""
-    ended_s: float
-    retry_after_s: int | None
+    def __init__(
+        self,
+        first_byte_s: float | None,
+        ended_s: float,
+        retry_after_s: int | None,
+    ) -> None:
+        self.first_byte_s: Final = first_byte_s
+        """None where no byte came."""
+        self.ended_s: Final = ended_s
+        self.retry_after_s: Final = retry_after_s
 
 
 class Books:
-    """Every method writes one row, and raises `OSError` where the ledger cannot be written."""
+    """Every method writes one row, and raises `OSError` where the ledger cannot be written.
+
+    No call waits for the disk (see `proxy.ledger.Ledger`).
+    """
 
     def __init__(
         self, records: Records, clock: Clock, budget_microusd: int, mask: Callable[[str], str]
@@ -82,51 +87,46 @@ class Books:
         )
         self._records.sync()
 
-    def start(self, call: Call, admission: Admission, host: str, *, is_alone: bool) -> None:
-        """A call's start; on disk at once where nobody can share the sync, else `started` is owed."""
+    def start(self, call: Call, admission: Admission, host: str) -> None:
+        """A call's start, written before its request leaves."""
         self._records.append(
-            CallStarted.of_known(
-                kind="call_started",
-                n=call.n,
-                at_utc=self._clock.utc(),
+            {
+                "kind": "call_started",
+                "n": call.n,
+                "at_utc": self._clock.utc(),
                 # Both are known words by now: one of the listed paths, a model with a price.
-                path=admission.path,
-                model=call.ask.model[:_SHOWN],
-                reserved_microusd=call.reserved_microusd,
-                user_agent=self._shown(admission.user_agent),
-                host=host,
-            )
+                "path": admission.path,
+                "model": call.ask.model[:_SHOWN],
+                "reserved_microusd": call.reserved_microusd,
+                "user_agent": self._shown(admission.user_agent),
+                "host": host,
+            }
         )
-        if is_alone:
-            self._records.sync()
-
-    async def started(self) -> None:
-        """Wait until every start is on disk; writes no row."""
-        await self._records.synced()
+        self._records.sync_soon()
 
     def end(self, call: Call, status: int | None, result: Settlement, times: Times) -> None:
-        """A call's end, on disk a little later: running streams must not wait for it."""
+        """A call's end."""
         first_byte_s, asked, answered = times.first_byte_s, call.ask.model, result.model
         self._records.append(
-            CallEnded.of_known(
-                kind="call_ended",
-                n=call.n,
-                at_utc=self._clock.utc(),
-                status=status,
-                model=answered if answered in (asked, None) else self._shown(answered),
-                usage=result.usage,
-                cost_microusd=result.cost_microusd,
-                estimated=result.is_estimated,
-                unknown_price=result.has_unknown_price,
-                price_hash=result.price_hash,
-                mode=result.mode and self._shown(result.mode),
-                error_type=None if result.error_type is None else self._shown(result.error_type),
-                retry_after_s=times.retry_after_s,
-                duration_ms=_ms(times.ended_s - call.started_s),
-                first_byte_ms=None if first_byte_s is None else _ms(first_byte_s - call.started_s),
-            )
+            {
+                "kind": "call_ended",
+                "n": call.n,
+                "at_utc": self._clock.utc(),
+                "status": status,
+                "model": answered if answered in (asked, None) else self._shown(answered),
+                "usage": result.usage.row(),
+                "cost_microusd": result.cost_microusd,
+                "estimated": result.is_estimated,
+                "unknown_price": result.has_unknown_price,
+                "price_hash": result.price_hash,
+                "mode": result.mode and self._shown(result.mode),
+                "error_type": None if result.error_type is None else self._shown(result.error_type),
+                "retry_after_s": times.retry_after_s,
+                "duration_ms": _ms(times.ended_s - call.started_s),
+                "first_byte_ms": None if first_byte_s is None else _ms(first_byte_s - call.started_s),
+            }
         )
-        self._records.sync_later()
+        self._records.sync_soon()
 
     def notice(self, call: Call, found: Found, spent_microusd: int) -> None:
         """What a call's end showed."""
@@ -159,4 +159,4 @@ class Books:
 
 def _ms(duration_s: float) -> int:
     """A duration for a row; never negative."""
-    return max(0, round(duration_s * 1000))
+    return max(0, int(duration_s * 1000 + 0.5))

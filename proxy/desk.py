@@ -35,7 +35,7 @@ class Terms:
 class Desk:
     """Order of calls: `open`; for each request `admit`, `wait` and, at its end, `release`.
 
-    Between `wait` and `release`, for each provider that it is sent to, `start`, `keep` and `book`.
+    Between `wait` and `release`, for each provider that it is sent to, `start` and `book`.
     """
 
     def __init__(
@@ -103,8 +103,9 @@ class Desk:
             return ask, self._price_of(ask.model, ask.mode)
         except BadAskError as error:
             return refusals.malformed(str(error))
-        except UnknownPriceError as error:
-            return refusals.without_price(str(error))
+        # Another name: compiled, one name has one type.
+        except UnknownPriceError as unpriced:
+            return refusals.without_price(str(unpriced))
 
     def _price_of(self, model: str, mode: Mode = PLAIN) -> Price:
         """The price of one of this provider's models."""
@@ -130,7 +131,7 @@ class Desk:
         return None
 
     def start(self, admission: Admission, host: str) -> Call:
-        """Begin a call to one provider: its reservation is written, and on disk after `keep`.
+        """Begin a call to one provider: its reservation is written.
 
         Raises:
             OSError: The ledger cannot be written: nothing may leave.
@@ -143,20 +144,11 @@ class Desk:
             admission.reserved_microusd,
             self._clock.monotonic(),
         )
-        self._books.start(call, admission, host, is_alone=not self._running)
+        self._books.start(call, admission, host)
         self._running.add(call.n)
         if call.n == 1:
             self._mark()
         return call
-
-    async def keep(self) -> None:
-        """Wait until the disk has the call that was just started; calls that run side by side share a sync.
-
-        Raises:
-            OSError: The ledger cannot be written: nothing may leave.
-        """
-        if len(self._running) > 1:
-            await self._books.started()
 
     @property
     def is_open(self) -> bool:
@@ -219,7 +211,7 @@ def _ended(call: Call, status: int | None, result: Settlement, ended_s: float) -
     return EndedCall(
         status=status,
         model=call.ask.model,
-        input_tokens=0 if result.is_estimated else usage.total_tokens - usage.output_tokens,
+        input_tokens=0 if result.is_estimated else usage.input_total_tokens,
         cache_read_tokens=usage.cache_read_tokens,
         is_cacheable=price.cache_read.base < price.input.base,
         started_s=call.started_s,

@@ -3,7 +3,7 @@
 Pure: no I/O. Names are lower case everywhere; values are bytes as they came.
 """
 
-from typing import NamedTuple
+from typing import Final
 
 from proxy.address import Address
 
@@ -35,32 +35,44 @@ OURS = frozenset(
 _UNSENT = HOP_BY_HOP | OURS
 
 
-class RequestHead(NamedTuple):
+class RequestHead:
     """What a client's request says before its body."""
 
-    method: str
-    target: str
-    """As sent, query string included."""
-    headers: Headers
-    is_keep_alive: bool
-    is_http_10: bool
-    is_upgrade: bool
-
-    @property
-    def path(self) -> str:
+    def __init__(
+        self,
+        method: str,
+        target: str,
+        headers: Headers,
+        *,
+        is_keep_alive: bool,
+        is_http_10: bool,
+        is_upgrade: bool,
+    ) -> None:
+        self.method: Final = method
+        self.target: Final = target
+        """As sent, query string included."""
+        self.path: Final = target.partition("?")[0]
         """The target without its query string."""
-        return self.target.partition("?")[0]
+        self.headers: Final = headers
+        self.is_keep_alive: Final = is_keep_alive
+        self.is_http_10: Final = is_http_10
+        self.is_upgrade: Final = is_upgrade
 
     def get(self, name: bytes) -> bytes | None:
         """The first value of this header; none where it is absent."""
         return find(self.headers, name)
 
 
-class ResponseHead(NamedTuple):
+class ResponseHead:
     """What an upstream's answer says before its body."""
 
-    status: int
-    headers: Headers
+    def __init__(
+        self,
+        status: int,
+        headers: Headers,
+    ) -> None:
+        self.status: Final = status
+        self.headers: Final = headers
 
     def get(self, name: bytes) -> bytes | None:
         """The first value of this header; none where it is absent."""
@@ -80,11 +92,14 @@ def find(headers: Headers, name: bytes) -> bytes | None:
     return None
 
 
-def end_to_end(headers: Headers, dropped: frozenset[bytes] = HOP_BY_HOP) -> list[tuple[bytes, bytes]]:
+def end_to_end(
+    head: RequestHead | ResponseHead, dropped: frozenset[bytes] = HOP_BY_HOP
+) -> list[tuple[bytes, bytes]]:
     """The headers that speak of the message: no dropped name, none that `Connection` lists."""
-    connection = b",".join([value for key, value in headers if key == b"connection"])
-    if not connection:
+    headers = head.headers
+    if head.get(b"connection") is None:
         return [pair for pair in headers if pair[0] not in dropped]
+    connection = b",".join([value for key, value in headers if key == b"connection"])
     named = {token.strip().lower() for token in connection.split(b",")}
     # Whoever lists it is wrong, and an answer that loses it would never end.
     named.discard(b"content-length")
@@ -96,10 +111,10 @@ def request_bytes(head: RequestHead, body: bytes, address: Address, auth: tuple[
     lines = [
         b"%b %b%b HTTP/1.1" % (head.method.encode(), address.prefix, head.target.encode("latin-1")),
         b"host: " + address.host_header,
-        *[b"%b: %b" % pair for pair in end_to_end(head.headers, _UNSENT)],
+        *[b": ".join(pair) for pair in end_to_end(head, _UNSENT)],
         # Uncompressed, because usage has to be read on the way.
         b"accept-encoding: identity",
-        b"%b: %b" % auth,
+        b": ".join(auth),
         b"content-length: %d" % len(body),
         b"\r\n",
     ]
@@ -109,7 +124,7 @@ def request_bytes(head: RequestHead, body: bytes, address: Address, auth: tuple[
 def response_head_bytes(head: ResponseHead, reason: bytes, *, is_chunked: bool, is_last: bool) -> bytes:
     """The head for the client; `is_last` says that the connection closes after this answer."""
     lines = [b"HTTP/1.1 %d %b" % (head.status, reason)]
-    lines += [b"%b: %b" % pair for pair in end_to_end(head.headers)]
+    lines += [b": ".join(pair) for pair in end_to_end(head)]
     if is_chunked:
         lines.append(b"transfer-encoding: chunked")
     if is_last:

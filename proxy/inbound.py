@@ -6,8 +6,7 @@ Pure: no I/O. What cannot be a request becomes a fault, after which nothing more
 from collections import deque
 from collections.abc import Callable
 from http import HTTPStatus
-from itertools import chain
-from typing import NamedTuple
+from typing import Final
 
 import httptools
 
@@ -22,12 +21,18 @@ MAX_HEADERS = 256
 MAX_BODY_BYTES = 64 * 1024 * 1024
 
 
-class Request(NamedTuple):
+class Request:
     """A request, whole; `refusal` where its head already decides, and then without its body."""
 
-    head: RequestHead
-    body: bytes
-    refusal: Refusal | None
+    def __init__(
+        self,
+        head: RequestHead,
+        body: bytes,
+        refusal: Refusal | None,
+    ) -> None:
+        self.head: Final = head
+        self.body: Final = body
+        self.refusal: Final = refusal
 
 
 class RequestReader:
@@ -59,6 +64,7 @@ class RequestReader:
         self.head = None
         self._url = b""
         self._headers: list[tuple[bytes, bytes]] = []
+        self._head_bytes = 0
         self._body = bytearray()
         self._body_bytes = 0
         self._refusal: Refusal | None = None
@@ -113,6 +119,7 @@ class RequestReader:
         """One header, name in lower case; what follows a chunked body belongs to no head and is dropped."""
         if self.head is None:
             self._headers.append((name.lower(), value))
+            self._head_bytes += len(name) + len(value)
 
     def on_headers_complete(self) -> None:
         """The head is whole: refuse what it alone decides, invite the body of the rest."""
@@ -140,8 +147,7 @@ class RequestReader:
 
     def _fault_of(self, head: RequestHead, version: str) -> Refusal | None:
         """Why nothing may be read after this head; none where it may."""
-        size = len(self._url) + sum(map(len, chain.from_iterable(head.headers)))
-        if size > MAX_HEAD_BYTES or len(head.headers) > MAX_HEADERS:
+        if len(self._url) + self._head_bytes > MAX_HEAD_BYTES or len(head.headers) > MAX_HEADERS:
             return _too_large_head()
         if (sentence := fault_of(head, version)) is not None:
             return refusals.malformed(sentence)

@@ -5,13 +5,12 @@ Pure: no I/O. Fed with a copy of the bytes in any chunking; never sees the clien
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
 import orjson
 
-from instrument.schema.usage import Usage
 from proxy.ask import BYTES_PER_TOKEN
+from proxy.buckets import Buckets
 from proxy.mode import PLAIN, Mode
 from proxy.sse import EventReader
 
@@ -23,27 +22,39 @@ class Extra(NamedTuple):
 
     model: str | None
     """Who did it; none: the model that answered."""
-    usage: Usage | None
+    usage: Buckets | None
     """None: it was seen, and is not reported; it read no more than the call did."""
 
 
-class Reading(NamedTuple):
+class Reading:
     """What an answer said about itself so far."""
 
-    model: str | None
-    usage: Usage
-    """As last reported; `output_tokens` is raised to an estimate where the answer is not whole."""
-    has_usage: bool
-    """Whether input was reported at all."""
-    is_whole: bool
-    """Whether the answer came to its own end and its figures agree with each other."""
-    error_type: str | None
-    mode: Mode = PLAIN
-    """How it was served."""
-    extras: tuple[Extra, ...] = ()
-    """May be empty."""
-    has_gap: bool = False
-    """Whether it shows a charge that it gives no figure for."""
+    def __init__(
+        self,
+        model: str | None,
+        usage: Buckets,
+        *,
+        has_usage: bool,
+        is_whole: bool,
+        error_type: str | None,
+        mode: Mode = PLAIN,
+        extras: tuple[Extra, ...] = (),
+        has_gap: bool = False,
+    ) -> None:
+        self.model: Final = model
+        self.usage: Final = usage
+        """As last reported; `output_tokens` is raised to an estimate where the answer is not whole."""
+        self.has_usage: Final = has_usage
+        """Whether input was reported at all."""
+        self.is_whole: Final = is_whole
+        """Whether the answer came to its own end and its figures agree with each other."""
+        self.error_type: Final = error_type
+        self.mode: Final = mode
+        """How it was served."""
+        self.extras: Final = extras
+        """May be empty."""
+        self.has_gap: Final = has_gap
+        """Whether it shows a charge that it gives no figure for."""
 
 
 class Meter(Protocol):
@@ -58,7 +69,6 @@ class Meter(Protocol):
         ...
 
 
-@dataclass(slots=True, kw_only=True)
 class Figures(ABC):
     """A provider's usage fields: for each of them the last present value wins."""
 
@@ -83,7 +93,7 @@ class Figures(ABC):
         """Whether a figure was no count, or figures do not agree with each other."""
 
     @abstractmethod
-    def usage(self) -> Usage:
+    def usage(self) -> Buckets:
         """The disjoint buckets."""
 
     @property
@@ -113,7 +123,7 @@ class Figures(ABC):
 class Tally(ABC):
     """What an answer has said so far; a protocol's own class reads its events and its bodies."""
 
-    end_mark: bytes | None = None
+    end_mark: ClassVar[bytes | None] = None
     """The data of a stream's last event, where that is no JSON."""
 
     def __init__(self, figures: Figures) -> None:
@@ -145,13 +155,13 @@ class Tally(ABC):
         is_whole = self.has_stopped and self.error_type is None and has_usage
         if not is_whole or is_odd:
             guess = math.ceil(self.written_bytes / BYTES_PER_TOKEN)
-            usage = usage.model_copy(update={"output_tokens": max(usage.output_tokens, guess)})
+            usage = usage.with_output(max(usage.output_tokens, guess))
         return Reading(
             self.model,
             usage,
-            has_usage,
-            is_whole and not is_odd and not figures.is_wrong,
-            self.error_type,
+            has_usage=has_usage,
+            is_whole=is_whole and not is_odd and not figures.is_wrong,
+            error_type=self.error_type,
             mode=figures.mode,
             extras=figures.extras,
             has_gap=figures.has_gap,

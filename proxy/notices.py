@@ -4,7 +4,7 @@ Pure: no I/O. Limits: each kind is told once a job; nothing is decided from it.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final
 
 from instrument.schema.vocabulary import NoticeKind
 
@@ -19,19 +19,30 @@ CACHED_FROM_TOKENS = 4096
 (https://docs.litellm.ai/docs/completion/prompt_caching, read 2026-11-30)."""
 
 
-class EndedCall(NamedTuple):
+class EndedCall:
     """What is looked at of one settled call."""
 
-    status: int | None
-    """Of the answer; none where none came, which says nothing about a key."""
-    model: str
-    input_tokens: int
-    """All of it, caches included; 0 where the answer reported none."""
-    cache_read_tokens: int
-    is_cacheable: bool
-    """Whether the price data has a cheaper rate for what this model reads from its cache."""
-    started_s: float
-    ended_s: float
+    def __init__(
+        self,
+        status: int | None,
+        model: str,
+        input_tokens: int,
+        cache_read_tokens: int,
+        *,
+        is_cacheable: bool,
+        started_s: float,
+        ended_s: float,
+    ) -> None:
+        self.status: Final = status
+        """Of the answer; none where none came, which says nothing about a key."""
+        self.model: Final = model
+        self.input_tokens: Final = input_tokens
+        """All of it, caches included; 0 where the answer reported none."""
+        self.cache_read_tokens: Final = cache_read_tokens
+        self.is_cacheable: Final = is_cacheable
+        """Whether the price data has a cheaper rate for what this model reads from its cache."""
+        self.started_s: Final = started_s
+        self.ended_s: Final = ended_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +75,13 @@ class Watch:
 
     def see(self, call: EndedCall, spent_microusd: int) -> tuple[Found, ...]:
         """What this call shows for the first time; mostly nothing."""
-        found = [
-            Found(kind)
-            for kind, percent in BUDGET_PERCENTS
-            if spent_microusd * 100 >= self._budget_microusd * percent
-        ]
+        found: list[Found] = []
+        if spent_microusd * 100 >= self._budget_microusd * BUDGET_PERCENTS[0][1]:
+            found += [
+                Found(kind)
+                for kind, percent in BUDGET_PERCENTS
+                if spent_microusd * 100 >= self._budget_microusd * percent
+            ]
         if call.status is not None:
             self._denied = self._denied + 1 if call.status in DENIED_STATUSES else 0
         if self._denied >= DENIED_IN_ROW:

@@ -1,6 +1,6 @@
 """The rates of one model, and what a call costs at them.
 
-Pure: no I/O.
+Pure: no I/O. Sums are exact: whole femto-dollars, rounded up to micro-dollars once.
 """
 
 import hashlib
@@ -8,10 +8,11 @@ import math
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from instrument.schema.usage import Usage
+from proxy.buckets import Buckets
 
 _TOKEN_RATES = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output")
-_NOTHING = Decimal(0)
+FEMTO = 10**9
+"""Of a micro-dollar: rates have nine digits behind the dollar for a million tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +22,19 @@ class Rate:
     base: Decimal
     tiers: tuple[tuple[int, Decimal], ...] = ()
     """Input tokens above which the whole call has another rate; ascending."""
+    _base_femtousd: int = field(init=False, repr=False, compare=False)
+    _tiers_femtousd: tuple[tuple[int, int], ...] = field(init=False, repr=False, compare=False)
 
-    def at(self, input_tokens: int) -> Decimal:
-        """The rate of a call with this much input, caches included."""
-        rate = self.base
-        for start, tier in self.tiers:
+    def __post_init__(self) -> None:
+        """Count in whole numbers from here on: Decimals are slow, and a price is read once."""
+        object.__setattr__(self, "_base_femtousd", femtousd(self.base))
+        tiers = tuple((start, femtousd(rate)) for start, rate in self.tiers)
+        object.__setattr__(self, "_tiers_femtousd", tiers)
+
+    def at(self, input_tokens: int) -> int:
+        """Femto-dollars a token in a call with this much input, caches included."""
+        rate = self._base_femtousd
+        for start, tier in self._tiers_femtousd:
             if input_tokens > start:
                 rate = tier
         return rate
@@ -48,50 +57,56 @@ class Price:
     output: Rate
     search_microusd: Decimal | None = None
     """Of one web search; none where no price is known."""
+    _search_femtousd: int = field(init=False, repr=False, compare=False)
     price_hash: str = field(init=False, repr=False, compare=False)
     """First 16 hex digits of SHA-256 over these rates: two calls with one hash had one price."""
 
     def __post_init__(self) -> None:
         """Make the hash now, since a price is read once and every call names it."""
+        object.__setattr__(self, "_search_femtousd", femtousd(self.search_microusd or Decimal(0)))
         object.__setattr__(self, "price_hash", hashlib.sha256(repr(self).encode()).hexdigest()[:16])
 
     def times(self, factor: Decimal) -> "Price":
         """The price with all rates of tokens at a multiple."""
         return replace(self, **{name: getattr(self, name).times(factor) for name in _TOKEN_RATES})
 
-    def has_price_of(self, usage: Usage) -> bool:
+    def has_price_of(self, usage: Buckets) -> bool:
         """Whether everything in it has a price here."""
         return self.search_microusd is not None or not usage.web_searches
 
-    def exact_microusd(self, usage: Usage) -> Decimal:
+    def exact_femtousd(self, usage: Buckets) -> int:
         """All buckets together, at the cliff of their input; a search without a price is 0."""
-        fresh, read, output = usage.input_tokens, usage.cache_read_tokens, usage.output_tokens
-        short, long = usage.cache_write_5m_tokens, usage.cache_write_1h_tokens
-        size = fresh + read + short + long
-        exact = usage.web_searches * self.search_microusd if self.search_microusd else _NOTHING
-        # Most of them are empty, and Decimals are slow.
-        if fresh:
-            exact += fresh * self.input.at(size)
-        if read:
-            exact += read * self.cache_read.at(size)
-        if short:
-            exact += short * self.cache_write_5m.at(size)
-        if long:
-            exact += long * self.cache_write_1h.at(size)
-        if output:
-            exact += output * self.output.at(size)
+        size = usage.input_total_tokens
+        exact = usage.web_searches * self._search_femtousd
+        # Most of them are empty.
+        if usage.input_tokens:
+            exact += usage.input_tokens * self.input.at(size)
+        if usage.cache_read_tokens:
+            exact += usage.cache_read_tokens * self.cache_read.at(size)
+        if usage.cache_write_5m_tokens:
+            exact += usage.cache_write_5m_tokens * self.cache_write_5m.at(size)
+        if usage.cache_write_1h_tokens:
+            exact += usage.cache_write_1h_tokens * self.cache_write_1h.at(size)
+        if usage.output_tokens:
+            exact += usage.output_tokens * self.output.at(size)
         return exact
 
-    def cost_microusd(self, usage: Usage) -> int:
+    def cost_microusd(self, usage: Buckets) -> int:
         """The exact cost, rounded up once to a micro-dollar."""
-        return round_up(self.exact_microusd(usage))
+        return round_up(self.exact_femtousd(usage))
 
-    def most_microusd(self, input_usage: Usage, output_tokens: int) -> tuple[int, int]:
+    def most_microusd(self, input_usage: Buckets, output_tokens: int) -> tuple[int, int]:
         """What this input costs, and what it costs with this much output; each rounded up once."""
-        exact = self.exact_microusd(input_usage)
-        return round_up(exact), round_up(exact + output_tokens * self.output.at(input_usage.total_tokens))
+        exact = self.exact_femtousd(input_usage)
+        output = output_tokens * self.output.at(input_usage.input_total_tokens)
+        return round_up(exact), round_up(exact + output)
 
 
-def round_up(exact: Decimal) -> int:
+def femtousd(microusd: Decimal) -> int:
+    """A rate in whole femto-dollars; digits beyond them, which no provider's price has, are rounded up."""
+    return math.ceil(microusd * FEMTO)
+
+
+def round_up(exact_femtousd: int) -> int:
     """The next whole micro-dollar."""
-    return math.ceil(exact)
+    return -(-exact_femtousd // FEMTO)

@@ -85,7 +85,6 @@ class Relay:
             self._hider, body = UsageHider(), admission.ask.altered_body
         request = request_bytes(self._request, body, route.upstream.address, route.auth)
         try:
-            await self._house.desk.keep()
             return await self._ask(request, route)
         finally:
             self._book()

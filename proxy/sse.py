@@ -25,12 +25,13 @@ class EventReader:
         # Without this a long event's every piece would search and copy it from its start.
         is_pending = self._rest.endswith(b"\r")
         self._rest += chunk
-        if not (is_pending or b"\n" in chunk or b"\r" in chunk):
+        # `find`, and not `in`: compiled, that is slow on bytes.
+        if not is_pending and chunk.find(b"\n") < 0 and chunk.find(b"\r") < 0:
             self._guard()
             return []
         text = bytes(self._rest)
         # What providers send, in a shorter time.
-        *lines, rest = _LINE_END.split(text) if b"\r" in text else text.split(b"\n")
+        *lines, rest = _LINE_END.split(text) if text.find(b"\r") >= 0 else text.split(b"\n")
         self._rest = bytearray(rest)
         self._guard()
         return [event for line in lines if (event := self._take(line)) is not None]

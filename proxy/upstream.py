@@ -46,11 +46,12 @@ class UpstreamConnection(asyncio.Protocol):
         self._sink: Sink | None = None
         self._answer: asyncio.Future[None] | None = None
         self.is_reused = False
+        # One for all answers: a connection whose answer did not end where it should is not used again.
+        self._parser = httptools.HttpResponseParser(self)
         self._begin()
 
     def _begin(self) -> None:
         """Forget the last answer."""
-        self._parser = httptools.HttpResponseParser(self)
         self._headers: list[tuple[bytes, bytes]] = []
         self._head: ResponseHead | None = None
         self._pieces: list[bytes] = []

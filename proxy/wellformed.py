@@ -22,20 +22,21 @@ def fault_of(head: RequestHead, version: str) -> str | None:
         head: As the parser read it.
         version: The parser's: it takes 0.9 and 2.0 in the form of 1.1.
     """
-    names = [name for name, _ in head.headers]
     if version not in ("1.0", "1.1"):
         return "This proxy speaks HTTP/1.1: send the request so."
-    if names.count(b"host") != 1 and not (head.is_http_10 and b"host" not in names):
+    names = [name for name, _ in head.headers]
+    hosts = len([name for name in names if name == b"host"])
+    if hosts != 1 and not (head.is_http_10 and hosts == 0):
         return "A request has exactly one Host header."
-    if b"transfer-encoding" in names:
+    if head.get(b"transfer-encoding") is not None:
         codings = [value.lower() for name, value in head.headers if name == b"transfer-encoding"]
         if codings != [b"chunked"] or head.is_http_10:
             return "A body is sent with its length or chunked, in no other coding."
     if _TARGET.fullmatch(head.target) is None:
         return "The target holds a character that no URL has."
-    # Looked for in all of them at once: most requests have none.
-    if b"_" in b" ".join(names) and any(
-        b"_" in name and name.replace(b"_", b"-") in _ALONE for name in names
+    # Looked for in all of them at once: most requests have none. Compiled, `in` is slow on bytes.
+    if b" ".join(names).find(b"_") >= 0 and any(
+        name not in _ALONE and name.replace(b"_", b"-") in _ALONE for name in names
     ):
         # Gateways that make variables of headers take both spellings for one.
         return "A header is spelled with _ where its name has -."

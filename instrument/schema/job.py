@@ -170,6 +170,8 @@ class ContainerEnd(Frozen):
     """The loop's own deadline ended it, the supervisor did not."""
     sidecar_lost: bool = False
     """The proxy beside it was gone before it ended."""
+    sidecar_cut: bool = False
+    """The proxy did not close its ledger: had the whole machine died, its last rows may be lacking."""
     started_utc: AwareDatetime | None = None
     finished_utc: AwareDatetime | None = None
 
@@ -202,4 +204,4 @@ class JobEnd(Frozen):
     @property
     def is_lower_bound(self) -> bool:
         """Whether a part of this job's cost is not known."""
-        return self.ledger_missing or self.ledger.is_lower_bound
+        return self.ledger_missing or self.container.sidecar_cut or self.ledger.is_lower_bound

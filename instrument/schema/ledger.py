@@ -23,7 +23,7 @@ class LedgerOpened(Frozen):
 
 
 class CallStarted(Frozen):
-    """Written and synced before the request leaves."""
+    """Written before the request leaves; the disk has it a moment later."""
 
     kind: Literal["call_started"] = "call_started"
     n: int
@@ -39,7 +39,7 @@ class CallStarted(Frozen):
 
 
 class CallEnded(Frozen):
-    """Written and synced when the answer is over, however it ended."""
+    """Written when the answer is over, however it ended; the disk has it a moment later."""
 
     kind: Literal["call_ended"] = "call_ended"
     n: int

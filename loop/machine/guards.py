@@ -17,8 +17,9 @@ Guard = Callable[[TaskState, JobEnd], Outcome | None]
 
 HTTP_RATE_LIMITED = 429
 HTTP_DENIED = (401, 403)
-KILLED = (137, 143)
-"""Exit codes of a container that SIGKILL or SIGTERM ended."""
+KILLED = (137, 143, 255)
+"""Exit codes of a container that SIGKILL or SIGTERM ended, and of one that was gone when the engine came up
+again, as after a power cut."""
 
 
 def interrupted(state: TaskState, end: JobEnd) -> Outcome | None:

@@ -5,11 +5,11 @@ Pure: no I/O.
 
 import orjson
 
-from instrument.schema.usage import Usage
 from instrument.schema.vocabulary import ProviderName
 from proxy.ask import Ask, estimate_tokens, load_request, read_count
+from proxy.buckets import Buckets
 from proxy.meter import Meter, meter_over, shown_text
-from proxy.mode import Mode
+from proxy.mode import PLAIN, Mode
 from proxy.protocols.anthropic_usage import MessagesTally
 from proxy.protocols.wire import Fault
 
@@ -37,23 +37,24 @@ def read_ask(path: str, body: bytes) -> Ask:
     """
     value, model = load_request(body, "Messages API")
     is_counting = path == COUNT_TOKENS
+    speed, place = shown_text(value.get("speed")), shown_text(value.get("inference_geo"))
     return Ask(
         model=model,
         max_tokens=read_count(value.get("max_tokens")) or 0,
         is_stream=value.get("stream") is True,
-        input_usage=Usage() if is_counting else _input_usage(body),
+        input_usage=Buckets() if is_counting else _input_usage(body),
         is_counting=is_counting,
-        mode=Mode(speed=shown_text(value.get("speed")), inference_geo=shown_text(value.get("inference_geo"))),
+        mode=PLAIN if speed is None and place is None else Mode(speed=speed, inference_geo=place),
     )
 
 
-def _input_usage(body: bytes) -> Usage:
+def _input_usage(body: bytes) -> Buckets:
     """The input at most: a text that merely holds `"1h"` or `"compact_` makes it too high, never too low."""
     # What compacts on the way is read once more.
-    tokens = estimate_tokens(body) * (2 if b'"compact_' in body else 1)
-    if b'"1h"' in body:
-        return Usage(cache_write_1h_tokens=tokens)
-    return Usage(cache_write_5m_tokens=tokens)
+    tokens = estimate_tokens(body) * (2 if body.find(b'"compact_') >= 0 else 1)
+    if body.find(b'"1h"') >= 0:
+        return Buckets(cache_write_1h_tokens=tokens)
+    return Buckets(cache_write_5m_tokens=tokens)
 
 
 def open_meter(path: str, *, is_stream: bool) -> Meter:  # noqa: ARG001 - all its answers have one shape

@@ -7,7 +7,7 @@ Pure: no I/O. Names and kinds are those of the provider's client library (anthro
 from dataclasses import dataclass
 from typing import Any
 
-from instrument.schema.usage import Usage
+from proxy.buckets import Buckets
 from proxy.meter import Extra, Figures, Tally, shown_text
 from proxy.mode import Mode
 
@@ -22,7 +22,6 @@ _INSIDE, _ADVICE = "message", "advisor_message"
 _OUTSIDE = ("compaction", _ADVICE)
 
 
-@dataclass(slots=True, kw_only=True)
 class MessagesFigures(Figures):
     """The provider's usage fields: for each of them the last present value wins.
 
@@ -43,7 +42,7 @@ class MessagesFigures(Figures):
     tier: str | None = None
     speed: str | None = None
     place: str | None = None
-    iterations: object = None
+    iterations: Any = None
     """As last reported, unread."""
     compactions: int = 0
     """Summaries that the answer shows; their tokens are reported at its end."""
@@ -81,12 +80,12 @@ class MessagesFigures(Figures):
             return self.is_odd
         return self.is_odd or (self.split_5m or 0) + (self.split_1h or 0) != self.cache_write
 
-    def usage(self) -> Usage:
+    def usage(self) -> Buckets:
         """The disjoint buckets: 1 h writes are at most the total, the rest is 5 min."""
         hour = self.split_1h or 0
         total = self.cache_write if self.cache_write is not None else (self.split_5m or 0) + hour
         hour = min(hour, total)
-        return Usage.of_known(
+        return Buckets(
             input_tokens=self.input or 0,
             cache_read_tokens=self.cache_read,
             cache_write_5m_tokens=total - hour,
@@ -105,7 +104,7 @@ class MessagesFigures(Figures):
     def extras(self) -> tuple[Extra, ...]:
         """The iterations outside of the counts, as last reported."""
         if self.iterations is None:
-            return (Extra(None, None),) * self.compactions
+            return (Extra(None, None),) * self.compactions if self.compactions else ()
         return read_iterations(self.iterations).extras
 
     @property
@@ -125,7 +124,7 @@ class MessagesFigures(Figures):
 class Iterations:
     """What a call did inside."""
 
-    turns: Usage
+    turns: Buckets
     """The sum of those that the counts hold."""
     extras: tuple[Extra, ...]
     """Those beside the counts."""
@@ -135,7 +134,7 @@ class Iterations:
 
 def read_iterations(value: object) -> Iterations:
     """Read `usage.iterations`, whatever it is."""
-    turns, extras, has_gap = Usage(), [], not isinstance(value, list)
+    turns, extras, has_gap = Buckets(), [], not isinstance(value, list)
     for entry in value if isinstance(value, list) else ():
         kind = entry.get("type") if isinstance(entry, dict) else None
         if kind != _INSIDE and kind not in _OUTSIDE:
@@ -156,10 +155,9 @@ def read_iterations(value: object) -> Iterations:
 class MessagesTally(Tally):
     """Reads the events of a stream, or a message."""
 
-    figures: MessagesFigures
-
     def __init__(self) -> None:
-        super().__init__(MessagesFigures())
+        self._reported = MessagesFigures()
+        super().__init__(self._reported)
 
     def take(self, event: dict[str, Any]) -> None:
         """Use one event."""
@@ -176,7 +174,7 @@ class MessagesTally(Tally):
             case "message_delta":
                 self._use(event.get("usage"), event.get("delta"))
             case "message_stop":
-                self.figures.take(event.get("usage"))
+                self._reported.take(event.get("usage"))
                 self.has_stopped = True
             case "error":
                 self.error_type = _error_type(event) or "error"
@@ -195,13 +193,13 @@ class MessagesTally(Tally):
     def _note(self, block: object) -> None:
         """Count the summaries among the parts of an answer."""
         if isinstance(block, dict) and block.get("type") == "compaction":
-            self.figures.compactions += 1
+            self._reported.compactions += 1
 
     def _use(self, usage: object, message: object) -> None:
         """Take what is reported of a message, and whether code was executed for it."""
-        self.figures.take(usage)
+        self._reported.take(usage)
         if isinstance(message, dict) and message.get("container") is not None:
-            self.figures.has_container = True
+            self._reported.has_container = True
 
 
 def _written_bytes(delta: object) -> int:

@@ -8,9 +8,9 @@ from typing import Any
 
 import orjson
 
-from instrument.schema.usage import Usage
 from instrument.schema.vocabulary import ProviderName
 from proxy.ask import Ask, estimate_tokens, load_request, read_count
+from proxy.buckets import Buckets
 from proxy.meter import Meter, meter_over, shown_text
 from proxy.mode import PLAIN, Mode
 from proxy.protocols.openai_usage import ChatTally, ResponsesTally
@@ -57,17 +57,21 @@ def read_ask(path: str, body: bytes) -> Ask:
         is_stream=is_seen,
         input_usage=_input_usage(body),
         altered_body=_asking_for_usage(value) if is_stream and path == CHAT else None,
-        mode=PLAIN if tier == _CHEAPER else Mode(service_tier=tier),
+        mode=PLAIN if tier in (_CHEAPER, None) else Mode(service_tier=tier),
     )
 
 
-def _input_usage(body: bytes) -> Usage:
+def _input_usage(body: bytes) -> Buckets:
     """The input at most, all written to the cache: no bucket of input costs more.
 
     A text that merely holds `"12h"` makes it too high, never too low.
     """
     tokens = estimate_tokens(body)
-    return Usage(cache_write_1h_tokens=tokens) if b'"12h"' in body else Usage(cache_write_5m_tokens=tokens)
+    return (
+        Buckets(cache_write_1h_tokens=tokens)
+        if body.find(b'"12h"') >= 0
+        else Buckets(cache_write_5m_tokens=tokens)
+    )
 
 
 def _asking_for_usage(value: dict[str, Any]) -> bytes | None:

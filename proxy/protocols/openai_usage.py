@@ -5,10 +5,9 @@ stream's estimate; cache writes without their lives are taken for the shorter; w
 the place of its host is in no answer.
 """
 
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
-from instrument.schema.usage import Usage
+from proxy.buckets import Buckets
 from proxy.meter import Figures, Tally, shown_text
 from proxy.mode import Mode
 
@@ -21,7 +20,6 @@ _OPENED = ("open_page", "find_in_page")
 (https://developers.openai.com/api/docs/guides/tools-web-search, read 2026-11-30)."""
 
 
-@dataclass(slots=True, kw_only=True)
 class OpenAIFigures(Figures):
     """The provider's usage fields: for each of them the last present value wins.
 
@@ -29,18 +27,20 @@ class OpenAIFigures(Figures):
     and nesting as in the `openai` extractors of genai-prices 0.2.3).
     """
 
-    input_name: str
-    """`input_tokens` of Responses, `prompt_tokens` of Chat Completions."""
-    output_name: str
     cache_read: int = 0
     cache_write: int = 0
     written_12h: int = 0
     """The part of `cache_write` that is kept for 12 hours; the rest is kept for 30 minutes."""
     output: int = 0
     reasoning: int = 0
-    searches: set[int] = field(default_factory=set)
-    """Which parts of the answer are searches: a stream's event and the whole response name the same ones."""
     tier: str | None = None
+
+    def __init__(self, *, input_name: str, output_name: str) -> None:
+        """`input_name` is `input_tokens` of Responses and `prompt_tokens` of Chat Completions."""
+        self.input_name = input_name
+        self.output_name = output_name
+        self.searches: set[int] = set()
+        """Which parts of the answer are searches: an event and the whole response name the same ones."""
 
     def take(self, usage: object) -> None:
         """Use one `usage` object; absent and null fields leave what is known."""
@@ -69,11 +69,11 @@ class OpenAIFigures(Figures):
         """The input that no cache had a part in; negative where the figures cannot be."""
         return (self.input or 0) - self.cache_read - self.cache_write
 
-    def usage(self) -> Usage:
+    def usage(self) -> Buckets:
         """The disjoint buckets; where the parts pass the whole, all of them are charged."""
         uncached = self._uncached
         long = min(self.written_12h, self.cache_write)
-        return Usage(
+        return Buckets(
             input_tokens=uncached if uncached >= 0 else self.input or 0,
             cache_read_tokens=self.cache_read,
             cache_write_5m_tokens=self.cache_write - long,
@@ -102,11 +102,11 @@ class OpenAIFigures(Figures):
 class ResponsesTally(Tally):
     """Reads the events of a Responses stream, or a response."""
 
-    end_mark = b"[DONE]"
-    figures: OpenAIFigures
+    end_mark: ClassVar[bytes | None] = b"[DONE]"
 
     def __init__(self) -> None:
-        super().__init__(OpenAIFigures(input_name="input_tokens", output_name="output_tokens"))
+        self._reported = OpenAIFigures(input_name="input_tokens", output_name="output_tokens")
+        super().__init__(self._reported)
 
     def take(self, event: dict[str, Any]) -> None:
         """Use one event."""
@@ -129,27 +129,27 @@ class ResponsesTally(Tally):
             # Reasoning that is not shown comes as one sealed text, at the end of its item.
             sealed = item.get("encrypted_content")
             self.written_bytes += len(sealed) if isinstance(sealed, str) else 0
-            self.figures.take_item(event.get("output_index"), item)
+            self._reported.take_item(event.get("output_index"), item)
 
     def take_body(self, value: dict[str, Any]) -> None:
         """Use a response, or an error."""
         self.model = shown_text(value.get("model")) or self.model
-        self.figures.take(value.get("usage"))
-        self.figures.tier = shown_text(value.get("service_tier")) or self.figures.tier
+        self._reported.take(value.get("usage"))
+        self._reported.tier = shown_text(value.get("service_tier")) or self._reported.tier
         output = value.get("output")
         for index, item in enumerate(output if isinstance(output, list) else ()):
-            self.figures.take_item(index, item)
+            self._reported.take_item(index, item)
         self.error_type = _error_type(value.get("error")) or self.error_type
 
 
 class ChatTally(Tally):
     """Reads the chunks of a Chat Completions stream, or a completion."""
 
-    end_mark = b"[DONE]"
-    figures: OpenAIFigures
+    end_mark: ClassVar[bytes | None] = b"[DONE]"
 
     def __init__(self) -> None:
-        super().__init__(OpenAIFigures(input_name="prompt_tokens", output_name="completion_tokens"))
+        self._reported = OpenAIFigures(input_name="prompt_tokens", output_name="completion_tokens")
+        super().__init__(self._reported)
 
     def take(self, event: dict[str, Any]) -> None:
         """Use one chunk."""
@@ -168,14 +168,14 @@ class ChatTally(Tally):
     def _use(self, value: dict[str, Any]) -> None:
         """Take what stands beside the choices."""
         self.model = shown_text(value.get("model")) or self.model
-        self.figures.take(value.get("usage"))
-        self.figures.tier = shown_text(value.get("service_tier")) or self.figures.tier
+        self._reported.take(value.get("usage"))
+        self._reported.tier = shown_text(value.get("service_tier")) or self._reported.tier
         self.error_type = _error_type(value.get("error")) or self.error_type
 
     def _note(self, message: object) -> None:
         """A model that searches does it once a call; no more of it shows than the pages that it cites."""
         if isinstance(message, dict) and _has_found(message.get("annotations")):
-            self.figures.searches.add(0)
+            self._reported.searches.add(0)
 
 
 def _choices(value: dict[str, Any]) -> list[dict[str, Any]]:

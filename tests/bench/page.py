@@ -103,8 +103,8 @@ def _about_the_disk(record: Record) -> str:
     return (
         f"A direct call takes {shown(direct)} µs. One append with its sync takes this disk "
         f"{shown(flush)} µs; "
-        "nothing of a call leaves before its start is on the disk, for a job's machine may die and its bill "
-        "must not. Calls that come together share one sync."
+        "no call waits for one: the disk is asked within a tenth of a second, and where a machine died, "
+        "the bill says that it is a lower bound."
     )
 
 

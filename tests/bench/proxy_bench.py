@@ -58,7 +58,9 @@ def main(words: Sequence[str] | None = None) -> int:
     args = parser.parse_args(words)
     try:
         litellm = None if args.without_litellm else rivals.find_litellm()
-        record = measure(Programs(rivals.find_python(), rivals.find_nginx(), litellm), args.rounds)
+        record = measure(
+            Programs(rivals.find_python(), rivals.compile_code(), rivals.find_nginx(), litellm), args.rounds
+        )
     except (rivals.MissingError, LoadError, OSError) as error:
         sys.stderr.write(f"The benchmark cannot be run: {error}.\n")
         return 2
@@ -73,7 +75,10 @@ def main(words: Sequence[str] | None = None) -> int:
 def measure(programs: Programs, rounds: int) -> Record:
     """Start every way, and measure until the rounds or the time are over."""
     end_s, load = time.monotonic() + LIMIT_S, os.getloadavg()[0]
-    nginx, sidecar = partial(ways.nginx, programs.nginx), partial(ways.sidecar, programs.python)
+    nginx, sidecar = (
+        partial(ways.nginx, programs.nginx),
+        partial(ways.sidecar, programs.python, programs.code),
+    )
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-")))
         host, port = stack.enter_context(ways.provider(folder / "provider"))

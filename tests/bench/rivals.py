@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from importlib.metadata import distributions
 from pathlib import Path
 
+from jobs.images import SIDECAR_PACKAGES
 from tests.bench.ways import ROOT
 
 LITELLM_VERSION = "1.108.7"
 LITELLM_HOME = ROOT / "build/bench/litellm"
+CODE = ROOT / "build/bench/code"
 _SBIN = "/usr/sbin:/usr/local/sbin"
 
 
@@ -25,6 +27,8 @@ class Programs:
 
     python: Path
     """Of the sidecar."""
+    code: Path
+    """Our packages as the sidecar's image has them."""
     nginx: Path
     litellm: Path | None
     """None where it is left out."""
@@ -75,6 +79,21 @@ def find_python() -> Path:
     if not system.exists() or _said_by(system, "-I", "-c", said) != str(sys.version_info[:2]):
         return Path(sys.executable)
     return system
+
+
+def compile_code() -> Path:
+    """Our packages as the sidecar's image has them: the proxy's data path compiled.
+
+    Raises:
+        MissingError: It does not compile here.
+    """
+    sys.stderr.write("compiling the proxy, which takes a minute\n")
+    shutil.rmtree(CODE, ignore_errors=True)
+    for package in SIDECAR_PACKAGES:
+        path = package.replace(".", "/")
+        shutil.copytree(ROOT / path, CODE / path, ignore=shutil.ignore_patterns("__pycache__"))
+    _do(["sh", str(CODE / "proxy/compile.sh"), str(CODE), sys.executable])
+    return CODE
 
 
 def versions(programs: Programs) -> dict[str, str]:

@@ -137,7 +137,7 @@ def provider(folder: Path) -> Iterator[tuple[str, int]]:
         yield "127.0.0.1", int(output.read_bytes())
 
 
-def sidecar(python: Path, sockets: Path, ledgers: Path, port: int) -> AbstractContextManager[Way]:
+def sidecar(python: Path, code: Path, sockets: Path, ledgers: Path, port: int) -> AbstractContextManager[Way]:
     """Our own program, metering for a budget that no benchmark spends; its ledger in a folder of its own."""
     sockets.mkdir(parents=True, exist_ok=True)
     ledgers.mkdir(parents=True, exist_ok=True)
@@ -156,7 +156,7 @@ def sidecar(python: Path, sockets: Path, ledgers: Path, port: int) -> AbstractCo
     }
     line = [str(python), "-P", "-m", "proxy.sidecar"]
     stdin = json.dumps(settings).encode() + b"\n"
-    packages = os.pathsep.join((str(ROOT), sysconfig.get_path("platlib")))
+    packages = os.pathsep.join((str(code), sysconfig.get_path("platlib")))
     # In a job's image the bytecode is there.
     return up(line, sockets, settings["socket"], stdin, PYTHONPATH=packages, PYTHONDONTWRITEBYTECODE="")
 

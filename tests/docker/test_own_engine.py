@@ -178,6 +178,19 @@ def test_an_engine_that_ends_takes_the_job_along_and_nobody_is_charged(
     assert first_match(CODER_GUARDS, new_state(), world.jobs.run(again, resumed=False)) is None
 
 
+def test_a_machine_that_lost_power_leaves_a_bill_that_says_it_may_lack_a_call(yard: Yard) -> None:
+    order = yard.world().order(
+        "implement-1", agent=shell(f"{CALL}\ntouch begun; sleep 300"), proxy=PROXY, limits=LIMITS
+    )
+    run_and_break(yard.opened[0], order, yard.own.lose_power)
+    yard.own.start()
+    end = yard.world().jobs.run(order, resumed=True)
+    assert (end.container.exit_code, end.report) == (255, None)
+    assert first_match(CODER_GUARDS, new_state(), end) is Outcome.JOB_INTERRUPTED
+    assert [call.settled for call in end.ledger.calls] == [True]
+    assert (end.ledger.is_lower_bound, end.is_lower_bound) == (False, True)
+
+
 def test_a_container_that_is_stuck_in_removal_is_waited_for(yard: Yard) -> None:
     world = yard.world()
     order = world.order("check-1", commands=(Command("unit", "true"),))

@@ -535,7 +535,7 @@ def test_a_lost_sidecar_is_an_interruption_and_its_cost_a_lower_bound(tmp_path: 
     assert life.state.spend.microusd == 3000
 
 
-@pytest.mark.parametrize("exit_code", [137, 143])
+@pytest.mark.parametrize("exit_code", [137, 143, 255])
 def test_a_container_killed_from_outside_is_an_interruption(tmp_path: Path, exit_code):
     def move(_, effect):
         killed = coder_end(effect.key, container={"exit_code": exit_code})

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 
-from instrument.schema.usage import Usage
+from proxy.buckets import Buckets
 from proxy.meter import Reading
 from proxy.protocols.openai import open_meter
 from proxy.scripted.story import StoryUsage
 
 TOLD = StoryUsage(input=1, output=90, cache_read=2, cache_write_5m=3, cache_write_1h=4, reasoning=5)
-BY_HAND = Usage(
+BY_HAND = Buckets(
     input_tokens=1,
     cache_read_tokens=2,
     cache_write_5m_tokens=3,

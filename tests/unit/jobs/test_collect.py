@@ -100,6 +100,13 @@ def test_a_sidecar_that_ended_before_the_job_was_lost_and_one_ended_by_us_was_no
     assert not ended(state(10), None, has_proxy=False).sidecar_lost
 
 
+def test_a_sidecar_that_did_not_close_its_ledger_may_have_lost_rows_with_its_machine() -> None:
+    cut = {code: ended(state(10), state(14, code=code)).sidecar_cut for code in (0, 1, 2, 137, 143, 255)}
+    assert cut == {0: False, 1: True, 2: False, 137: True, 143: False, 255: True}
+    assert not ended(state(10), state(None)).sidecar_cut
+    assert not ended(state(10), state(14, code=137), has_proxy=False).sidecar_cut
+
+
 def test_a_second_look_says_the_same(tmp_path: Path) -> None:
     order = make_order(tmp_path)
     files = {"job.json": report(order), "diff.patch": b"diff"}

@@ -8,7 +8,6 @@ import pytest
 
 from instrument.schema.prices import OwnPrice
 from instrument.schema.state import AgentChoice
-from instrument.schema.usage import Usage
 from instrument.schema.vocabulary import ProviderName, RuntimeName
 from jobs.handover import sidecar_line
 from jobs.order import ProxyOrder
@@ -16,6 +15,7 @@ from loop.config import Config, parse_config
 from loop.problems import Problems
 from loop.session import read_providers
 from loop.together import provider_of
+from proxy.buckets import Buckets
 from proxy.prices import find_price
 from proxy.settings import load_settings
 from support.orders import make_order
@@ -35,7 +35,7 @@ def parse(text: str) -> Config:
     return parse_config(text.encode())
 
 
-def charged(text: str, tmp_path: Path, provider: ProviderName, model: str, usage: Usage) -> int:
+def charged(text: str, tmp_path: Path, provider: ProviderName, model: str, usage: Buckets) -> int:
     """What a sidecar that this file's repo starts charges."""
     made = read_providers(parse(text), {})[provider]
     proxy = ProxyOrder("https://x.example.org", secret="k", protocol=provider, prices=made.prices)
@@ -44,13 +44,13 @@ def charged(text: str, tmp_path: Path, provider: ProviderName, model: str, usage
 
 
 def test_a_local_model_is_free_by_a_row_of_zeros(tmp_path: Path) -> None:
-    usage = Usage(input_tokens=9, cache_read_tokens=9, cache_write_1h_tokens=9, output_tokens=9)
+    usage = Buckets(input_tokens=9, cache_read_tokens=9, cache_write_1h_tokens=9, output_tokens=9)
     assert charged(LOCAL, tmp_path, ProviderName.OPENAI, "qwen3", usage) == 0
 
 
 def test_what_is_set_is_charged_to_the_digit_and_what_is_not_follows_the_input(tmp_path: Path) -> None:
     def cost(**counts: int) -> int:
-        return charged(HOUSE, tmp_path, ProviderName.ANTHROPIC, "house/sonnet-1.5", Usage(**counts))
+        return charged(HOUSE, tmp_path, ProviderName.ANTHROPIC, "house/sonnet-1.5", Buckets(**counts))
 
     assert cost(input_tokens=1000) == 2700
     assert cost(cache_read_tokens=1000) == 100

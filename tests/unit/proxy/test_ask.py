@@ -2,8 +2,8 @@
 
 import pytest
 
-from instrument.schema.usage import Usage
 from proxy.ask import Ask, BadAskError, estimate_tokens, load_request, read_count
+from proxy.buckets import Buckets
 
 
 def test_the_model_is_found() -> None:
@@ -29,5 +29,5 @@ def test_half_a_token_counts_whole() -> None:
 
 @pytest.mark.parametrize(("is_counting", "most"), [(False, 50), (True, 0)])
 def test_the_most_output_is_the_ceiling_and_none_for_a_count(*, is_counting: bool, most: int) -> None:
-    ask = Ask("m", 50, is_stream=True, input_usage=Usage(), is_counting=is_counting)
+    ask = Ask("m", 50, is_stream=True, input_usage=Buckets(), is_counting=is_counting)
     assert ask.most_output_tokens == most

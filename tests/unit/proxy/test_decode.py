@@ -5,7 +5,7 @@ import zlib
 
 import pytest
 
-from instrument.schema.usage import Usage
+from proxy.buckets import Buckets
 from proxy.decode import open_meter
 from proxy.headers import ResponseHead
 from proxy.protocols import anthropic
@@ -23,7 +23,7 @@ def test_case_21_packed_streams_are_metered(name: bytes, pack: object) -> None:
     meter = open_meter(anthropic, "/v1/messages", ResponseHead(200, (STREAM, (b"content-encoding", name))))
     for start in range(0, len(packed), 11):
         meter.feed(packed[start : start + 11])
-    assert meter.read().usage == Usage(input_tokens=25, output_tokens=15)
+    assert meter.read().usage == Buckets(input_tokens=25, output_tokens=15)
     assert meter.read().is_whole
 
 

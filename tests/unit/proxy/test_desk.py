@@ -7,10 +7,18 @@ from datetime import UTC, datetime
 import orjson
 import pytest
 
-from instrument.schema.ledger import CallEnded, CallStarted, Denied, LedgerOpened, Notice
-from instrument.schema.usage import Usage
+from instrument.schema.ledger import (
+    LEDGER_ROW,
+    CallEnded,
+    CallStarted,
+    Denied,
+    LedgerOpened,
+    LedgerRow,
+    Notice,
+)
 from instrument.schema.vocabulary import NoticeKind
 from proxy.books import MAX_DENIED_ROWS, Clock
+from proxy.buckets import Buckets
 from proxy.call import Admission, Call
 from proxy.desk import Desk, Terms
 from proxy.headers import RequestHead
@@ -21,30 +29,33 @@ from proxy.protocols import anthropic
 from proxy.refusals import Refusal
 from proxy.settlement import End
 
-HEAD = RequestHead(
-    "POST",
-    "/v1/messages?beta=true",
-    ((b"user-agent", b"agent/1"),),
-    is_keep_alive=True,
-    is_http_10=False,
-    is_upgrade=False,
-)
+
+def head_with(*headers: tuple[bytes, bytes]) -> RequestHead:
+    return RequestHead(
+        "POST",
+        "/v1/messages?beta=true",
+        headers,
+        is_keep_alive=True,
+        is_http_10=False,
+        is_upgrade=False,
+    )
+
+
+HEAD = head_with((b"user-agent", b"agent/1"))
 
 
 class FakeRecords:
     def __init__(self) -> None:
-        self.rows: list[Row | str] = []
+        self.rows: list[LedgerRow | Row | str] = []
 
     def append(self, row: Row) -> None:
-        self.rows.append(row)
+        is_plain = isinstance(row, dict)
+        self.rows.append(LEDGER_ROW.validate_json(orjson.dumps(row)) if is_plain else row)
 
     def sync(self) -> None:
         self.rows.append("synced")
 
-    async def synced(self) -> None:
-        self.rows.append("synced beside others")
-
-    def sync_later(self) -> None:
+    def sync_soon(self) -> None:
         self.rows.append("will be synced")
 
 
@@ -89,7 +100,7 @@ class Office:
         return refused
 
     def book(self, call: Call, output_tokens: int, model: str = "claude-sonnet-4-5") -> None:
-        usage = Usage(output_tokens=output_tokens)
+        usage = Buckets(output_tokens=output_tokens)
         reading = Reading(model, usage, has_usage=True, is_whole=True, error_type=None)
         end = End(has_left=True, status=200, reading=reading)
         self.desk.book(call, end, first_byte_s=None, retry_after_s=None)
@@ -100,11 +111,11 @@ def answer_of(refusal: Refusal) -> tuple[bytes, dict[str, str]]:
     return head, orjson.loads(body)["error"]
 
 
-def test_a_start_is_on_disk_before_the_call_is_admitted() -> None:
+def test_a_start_is_written_before_its_request_leaves_and_synced_soon() -> None:
     office = Office()
     office.desk.open()
     office.call(max_tokens=100)
-    opened, _, started, synced = office.records.rows
+    opened, kept, started, soon = office.records.rows
     assert isinstance(opened, LedgerOpened)
     assert (opened.budget_microusd, opened.price_package[:13]) == (1000, "genai-prices ")
     assert isinstance(started, CallStarted)
@@ -113,24 +124,7 @@ def test_a_start_is_on_disk_before_the_call_is_admitted() -> None:
     # 30 tokens for 60 bytes at the 5-minute write price, and 100 of output at 15.
     body_bytes = len(orjson.dumps({"model": "claude-sonnet-4-5", "max_tokens": 100, "stream": True}))
     assert started.reserved_microusd == -(-(-(-body_bytes // 2) * 375) // 100) + 1500
-    assert synced == "synced"
-
-
-def test_a_call_beside_another_is_on_disk_once_it_is_kept() -> None:
-    office = Office()
-    office.call()
-    office.call()
-    assert isinstance(office.records.rows[-1], CallStarted)
-    asyncio.run(office.desk.keep())
-    assert office.records.rows[-1] == "synced beside others"
-
-
-def test_a_call_alone_is_on_disk_at_once_and_waits_for_nothing() -> None:
-    office = Office()
-    office.call()
-    assert office.records.rows[-1] == "synced"
-    asyncio.run(office.desk.keep())
-    assert office.records.rows[-1] == "synced"
+    assert (kept, soon) == ("synced", "will be synced")
 
 
 def test_the_mark_is_made_once() -> None:
@@ -307,12 +301,12 @@ def test_known_secrets_are_starred_out_of_every_text_that_a_job_or_a_provider_ch
     key, other, env = "sk-first/key", "sk-second-key", "pässword"
     office = Office(budget_microusd=10**6, secrets=(key, other, "", env))
     agent = f"agent {key} {other} {env}".encode()
-    head = HEAD._replace(headers=((b"user-agent", agent),))
+    head = head_with((b"user-agent", agent))
     body = orjson.dumps({"model": "claude-sonnet-4-5", "stream": True})
     admission = office.desk.admit(head, body)
     assert isinstance(admission, Admission)
     call = office.desk.start(admission, "api.example.org")
-    reading = Reading(f"m {other}", Usage(), has_usage=False, is_whole=True, error_type=f"no {key} here")
+    reading = Reading(f"m {other}", Buckets(), has_usage=False, is_whole=True, error_type=f"no {key} here")
     end = End(has_left=True, status=401, reading=reading)
     office.desk.book(call, end, first_byte_s=None, retry_after_s=None)
     office.desk.deny("path", "GET", f"/{other}/sk-first%2Fkey")

@@ -14,13 +14,15 @@ from instrument.ledger import read_ledger
 from instrument.schema.ledger import CallEnded, CallStarted, Denied, Notice
 from instrument.schema.usage import Usage
 from instrument.schema.vocabulary import NoticeKind
-from proxy.ledger import LAZY_SYNC_S, Ledger
+from proxy.ledger import SYNC_S, Ledger, Row
 
 AT = datetime(2026, 11, 30, tzinfo=UTC)
 
 
-def started(n: int) -> CallStarted:
-    return CallStarted(n=n, at_utc=AT, path="/", model=None, reserved_microusd=1, user_agent='quo"te\nline')
+def started(n: int) -> Row:
+    return CallStarted(
+        n=n, at_utc=AT, path="/", model=None, reserved_microusd=1, user_agent='quo"te\nline'
+    ).model_dump()
 
 
 def test_a_row_is_a_whole_line_as_soon_as_it_is_appended(tmp_path: Path) -> None:
@@ -36,13 +38,12 @@ def test_a_row_is_a_whole_line_as_soon_as_it_is_appended(tmp_path: Path) -> None
 
 def test_a_line_is_the_row_as_its_model_writes_it(tmp_path: Path) -> None:
     path = tmp_path / "ledger.jsonl"
-    usage = Usage(input_tokens=1, output_tokens=2)
     ended = CallEnded(
         n=1,
         at_utc=AT,
         status=200,
         model="é\x7f",
-        usage=usage,
+        usage=Usage(input_tokens=1, output_tokens=2),
         cost_microusd=3,
         estimated=True,
         first_byte_ms=0,
@@ -57,11 +58,11 @@ def test_a_line_is_the_row_as_its_model_writes_it(tmp_path: Path) -> None:
         input_tokens=0,
     )
     ledger = Ledger(path)
-    for row in (started(1), ended, notice):
-        ledger.append(row)
+    ledger.append(ended.model_dump())
+    ledger.append(notice)
     ledger.close()
     assert [json.loads(line) for line in path.read_bytes().splitlines()] == [
-        json.loads(row.model_dump_json()) for row in (started(1), ended, notice)
+        json.loads(row.model_dump_json()) for row in (ended, notice)
     ]
 
 
@@ -86,53 +87,6 @@ def test_a_full_disk_is_an_error() -> None:
         ledger.append(Denied(at_utc=AT, reason="path", method="GET", path="/"))
 
 
-class CountedLedger(Ledger):
-    """A real ledger whose syncs are counted."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.syncs = 0
-        self.has_synced = threading.Event()
-
-    def sync(self) -> None:
-        super().sync()
-        self.syncs += 1
-        self.has_synced.set()
-
-
-@pytest.fixture
-def counted(tmp_path: Path) -> Iterator[CountedLedger]:
-    ledger = CountedLedger(tmp_path / "ledger.jsonl")
-    yield ledger
-    ledger.close()
-
-
-def test_those_that_ask_in_one_turn_share_a_sync(counted: CountedLedger) -> None:
-    async def story() -> None:
-        await asyncio.gather(*(counted.synced() for _ in range(5)))
-        assert counted.syncs == 1
-        await counted.synced()
-        assert counted.syncs == 2
-
-    asyncio.run(story())
-
-
-def test_a_row_that_is_written_after_a_sync_waits_for_the_next_one(counted: CountedLedger) -> None:
-    seen: list[int] = []
-
-    async def start(n: int) -> None:
-        counted.append(started(n))
-        await counted.synced()
-        seen.append(counted.syncs)
-
-    async def story() -> None:
-        await start(1)
-        await asyncio.gather(start(2), start(3))
-
-    asyncio.run(story())
-    assert seen == [1, 2, 2]
-
-
 class SlowLedger(Ledger):
     """A real ledger on a disk whose syncs end when a test says so."""
 
@@ -143,64 +97,50 @@ class SlowLedger(Ledger):
     def sync(self) -> None:
         self.begun.release()
         assert self.may_end.acquire(timeout=10)
+        super().sync()
 
 
-def test_the_loop_goes_on_during_a_slow_sync_and_whoever_asks_then_is_in_the_next_one(tmp_path: Path) -> None:
+@pytest.fixture
+def slow(tmp_path: Path) -> Iterator[SlowLedger]:
     ledger = SlowLedger(tmp_path / "ledger.jsonl")
-
-    async def story() -> None:
-        first = asyncio.create_task(ledger.synced())
-        assert await asyncio.to_thread(ledger.begun.acquire, timeout=10)
-        second, third = asyncio.create_task(ledger.synced()), asyncio.create_task(ledger.synced())
-        await asyncio.sleep(0)
-        ledger.may_end.release()
-        await first
-        assert not second.done()
-        assert await asyncio.to_thread(ledger.begun.acquire, timeout=10)
-        ledger.may_end.release()
-        await asyncio.gather(second, third)
-
-    asyncio.run(story())
-    assert not ledger.begun.acquire(blocking=False)
-    ledger.may_end.release()
+    yield ledger
+    ledger.may_end.release(10)
     ledger.close()
 
 
-def test_one_that_stops_waiting_does_not_take_the_sync_from_the_others(counted: CountedLedger) -> None:
-    async def story() -> None:
-        leaves, stays = asyncio.create_task(counted.synced()), asyncio.create_task(counted.synced())
-        await asyncio.sleep(0)
-        leaves.cancel()
-        await stays
-        assert leaves.cancelled()
-
-    asyncio.run(story())
-    assert counted.syncs == 1
+async def wait_for(sync: threading.Semaphore) -> None:
+    assert await asyncio.to_thread(sync.acquire, timeout=10)
 
 
-def test_an_end_is_synced_by_itself_where_no_start_follows(counted: CountedLedger) -> None:
+def test_rows_of_one_moment_share_a_sync_that_the_loop_does_not_wait_for(slow: SlowLedger) -> None:
     async def story() -> None:
         for _ in range(3):
-            counted.sync_later()
-        assert await asyncio.to_thread(counted.has_synced.wait, 10)
+            slow.sync_soon()
+        await wait_for(slow.begun)
 
     asyncio.run(story())
-    assert counted.syncs == 1
+    assert not slow.begun.acquire(blocking=False)
 
 
-def test_an_end_is_synced_with_the_start_that_follows(counted: CountedLedger) -> None:
+def test_a_row_that_comes_during_a_slow_sync_is_in_the_next_one(slow: SlowLedger) -> None:
     async def story() -> None:
-        counted.sync_later()
-        counted.sync()
-        await asyncio.sleep(LAZY_SYNC_S * 1.5)
+        slow.sync_soon()
+        await wait_for(slow.begun)
+        slow.sync_soon()
+        slow.sync_soon()
+        await asyncio.sleep(3 * SYNC_S)
+        assert not slow.begun.acquire(blocking=False)
+        slow.may_end.release()
+        await wait_for(slow.begun)
+        slow.may_end.release()
 
     asyncio.run(story())
-    assert counted.syncs == 1
+    assert not slow.begun.acquire(blocking=False)
 
 
 def test_a_failed_background_sync_shows_at_the_next_row(unsyncable: Ledger) -> None:
     async def story() -> None:
-        unsyncable.sync_later()
+        unsyncable.sync_soon()
         async with asyncio.timeout(10):
             while True:
                 unsyncable.append(started(2))
@@ -208,13 +148,6 @@ def test_a_failed_background_sync_shows_at_the_next_row(unsyncable: Ledger) -> N
 
     with pytest.raises(OSError, match="could not be synced"):
         asyncio.run(story())
-
-
-def test_a_failed_shared_sync_is_an_error_for_each_that_waits(unsyncable: Ledger) -> None:
-    async def story() -> list[BaseException | None]:
-        return await asyncio.gather(unsyncable.synced(), unsyncable.synced(), return_exceptions=True)
-
-    assert all(isinstance(error, OSError) for error in asyncio.run(story()))
 
 
 @pytest.fixture

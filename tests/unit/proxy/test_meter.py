@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from instrument.schema.usage import Usage
 from proxy import meter
+from proxy.buckets import Buckets
 from proxy.meter import BodyMeter, StreamMeter, Tally, meter_over, shown_text
 from proxy.mode import PLAIN
 from proxy.protocols.anthropic_usage import MessagesFigures
@@ -27,8 +27,8 @@ class Output:
     def has_usage(self) -> bool:
         return self.output is not None
 
-    def usage(self) -> Usage:
-        return Usage(output_tokens=self.output or 0)
+    def usage(self) -> Buckets:
+        return Buckets(output_tokens=self.output or 0)
 
 
 class Simple(Tally):

@@ -7,6 +7,7 @@ import orjson
 
 from instrument.schema.prices import OwnPrice
 from instrument.schema.usage import Usage
+from proxy.buckets import Buckets
 from proxy.own_prices import read_own_prices
 from proxy.rates import Rate
 from support.proxykit import Proxy, json_answer, message_stream, request, stream_answer
@@ -37,7 +38,7 @@ def test_figures_are_taken_as_they_were_written() -> None:
     price = read_own_prices({"m": own(input=0.1, output=1e-06, cache_read=0.07)}, "anthropic")["m"]
     assert (price.input, price.cache_read) == (Rate(Decimal("0.1")), Rate(Decimal("0.07")))
     assert price.output == Rate(Decimal("0.000001"))
-    assert price.cost_microusd(Usage(input_tokens=3)) == 1
+    assert price.cost_microusd(Buckets(input_tokens=3)) == 1
 
 
 def test_writes_follow_the_input_as_the_provider_has_it() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instrument.schema.usage import Usage
 from instrument.schema.vocabulary import ProviderName
+from proxy.buckets import Buckets
 from proxy.mode import Mode
 from proxy.prices import (
     PRICE_PACKAGE,
@@ -34,7 +34,7 @@ counts = st.integers(min_value=0, max_value=400_000)
 
 
 def test_case_09_cache_writes_are_charged_as_such() -> None:
-    usage = Usage(input_tokens=3, cache_write_5m_tokens=12304, output_tokens=550)
+    usage = Buckets(input_tokens=3, cache_write_5m_tokens=12304, output_tokens=550)
     by_hand = 3 * 3 + 12304 * 3.75 + 550 * 15
     assert by_hand == 54399
     assert SONNET.cost_microusd(usage) == 54399
@@ -43,7 +43,7 @@ def test_case_09_cache_writes_are_charged_as_such() -> None:
 
 @given(counts, counts)
 def test_the_most_is_the_cost_of_the_input_and_of_the_whole(tokens: int, output_tokens: int) -> None:
-    fresh, whole = (Usage(cache_write_5m_tokens=tokens, output_tokens=n) for n in (0, output_tokens))
+    fresh, whole = (Buckets(cache_write_5m_tokens=tokens, output_tokens=n) for n in (0, output_tokens))
     most = TIERED.most_microusd(fresh, output_tokens)
     assert most == (TIERED.cost_microusd(fresh), TIERED.cost_microusd(whole))
 
@@ -106,7 +106,7 @@ def test_every_alias_leads_to_a_price_and_hides_no_id() -> None:
 
 
 def test_case_09_openais_cached_input_is_charged_as_such() -> None:
-    usage = Usage(input_tokens=2000, cache_read_tokens=8000, output_tokens=100)
+    usage = Buckets(input_tokens=2000, cache_read_tokens=8000, output_tokens=100)
     by_hand = 2000 * 1.25 + 8000 * 0.125 + 100 * 10
     assert by_hand == 4500
     assert find_price("gpt-5", "openai").cost_microusd(usage) == 4500

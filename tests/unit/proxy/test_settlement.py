@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from instrument.schema.usage import Usage
+from proxy.buckets import Buckets
 from proxy.meter import Extra, Reading
 from proxy.mode import Mode
 from proxy.prices import find_price
@@ -16,7 +16,7 @@ STREAM = read_ask("/v1/messages", b'{"model":"claude-sonnet-4-5","max_tokens":10
 WHOLE = read_ask("/v1/messages", b'{"model":"claude-sonnet-4-5","max_tokens":100} ')
 COUNT = read_ask("/v1/messages/count_tokens", b'{"model":"claude-sonnet-4-5"}')
 PRICE = find_price("claude-sonnet-4-5")
-USAGE = Usage(input_tokens=10, output_tokens=2)
+USAGE = Buckets(input_tokens=10, output_tokens=2)
 
 
 def reading(**changes: Any) -> Reading:
@@ -43,7 +43,7 @@ def test_a_whole_answer_is_charged_exactly() -> None:
 def test_a_refused_call_is_free_and_keeps_its_error(status: int) -> None:
     said = reading(model=None, has_usage=False, is_whole=False, error_type="rate_limit_error")
     result = settled(STREAM, End(has_left=True, status=status, reading=said))
-    assert (result.cost_microusd, result.usage, result.is_estimated) == (0, Usage(), False)
+    assert (result.cost_microusd, result.usage, result.is_estimated) == (0, Buckets(), False)
     assert result.error_type == "rate_limit_error"
 
 
@@ -66,14 +66,14 @@ def test_a_stream_that_gave_no_answer_costs_its_input_at_most() -> None:
 
 def test_a_whole_answer_that_never_came_may_have_been_written() -> None:
     result = settled(WHOLE, End(has_left=True, status=None, reading=None))
-    assert result.usage == WHOLE.input_usage + Usage(output_tokens=WHOLE.max_tokens)
+    assert result.usage == WHOLE.input_usage + Buckets(output_tokens=WHOLE.max_tokens)
     assert result.is_estimated
 
 
 def test_an_answer_without_usage_is_estimated_by_what_was_seen() -> None:
-    said = reading(has_usage=False, is_whole=False, usage=Usage(output_tokens=9))
+    said = reading(has_usage=False, is_whole=False, usage=Buckets(output_tokens=9))
     result = settled(STREAM, End(has_left=True, status=200, reading=said))
-    assert result.usage == STREAM.input_usage + Usage(output_tokens=9)
+    assert result.usage == STREAM.input_usage + Buckets(output_tokens=9)
 
 
 def test_a_cut_answer_is_flagged() -> None:
@@ -93,22 +93,22 @@ def test_case_13_an_answer_of_an_unknown_model_costs_its_reservation() -> None:
 
 def test_work_beside_the_counts_is_added_and_all_of_it_rounded_up_once() -> None:
     # Sonnet 4.5: 3, 0.3 and 15 dollars. 60 in the counts, 0.3 + 0.3 + 0.3 beside them.
-    extras = tuple(Extra(None, Usage(cache_read_tokens=1)) for _ in range(3))
+    extras = tuple(Extra(None, Buckets(cache_read_tokens=1)) for _ in range(3))
     result = settled(STREAM, answered(extras=extras))
     assert (result.cost_microusd, result.is_estimated) == (61, False)
-    assert result.usage == USAGE + Usage(cache_read_tokens=3)
+    assert result.usage == USAGE + Buckets(cache_read_tokens=3)
 
 
 def test_each_part_of_a_call_has_the_cliff_of_its_own_input() -> None:
     # Beyond 200,000 tokens Sonnet 4.5 costs 6 dollars instead of 3.
-    beside = Extra(None, Usage(input_tokens=150_000))
-    result = settled(STREAM, answered(usage=Usage(input_tokens=150_000), extras=(beside,)))
+    beside = Extra(None, Buckets(input_tokens=150_000))
+    result = settled(STREAM, answered(usage=Buckets(input_tokens=150_000), extras=(beside,)))
     assert result.cost_microusd == 900_000
 
 
 def test_an_adviser_is_charged_as_its_own_model() -> None:
     # Haiku 4.5: 1 and 5 dollars.
-    advice = Extra("claude-haiku-4-5", Usage(input_tokens=1000, output_tokens=100))
+    advice = Extra("claude-haiku-4-5", Buckets(input_tokens=1000, output_tokens=100))
     assert settled(STREAM, answered(extras=(advice,))).cost_microusd == 60 + 1500
 
 
@@ -137,7 +137,7 @@ def test_a_mode_without_a_price_is_charged_plainly_and_flagged() -> None:
 def test_openais_tier_is_the_one_that_served() -> None:
     # GPT-5: 1.25 and 10 dollars, twice that for priority, half of it for flex.
     asked = read_openai("/v1/responses", b'{"model":"gpt-5","service_tier":"flex"}')
-    usage = Usage(input_tokens=800, output_tokens=100)
+    usage = Buckets(input_tokens=800, output_tokens=100)
     for tier, cost in (("default", 2000), ("priority", 4000), ("flex", 1000)):
         end = answered(model="gpt-5", usage=usage, mode=Mode(service_tier=tier))
         result = settled(asked, end, "openai")
@@ -145,7 +145,7 @@ def test_openais_tier_is_the_one_that_served() -> None:
 
 
 def test_a_search_is_charged_and_one_without_a_price_is_flagged() -> None:
-    searched = USAGE + Usage(web_searches=2)
+    searched = USAGE + Buckets(web_searches=2)
     result = settled(STREAM, answered(usage=searched))
     assert (result.cost_microusd, result.is_estimated) == (20_060, False)
     result = settled(STREAM, answered(model="claude-2", usage=searched))
@@ -165,7 +165,7 @@ def test_work_that_was_seen_and_not_reported_costs_the_calls_input_at_most() -> 
 
 def test_searches_that_were_seen_before_a_cut_are_charged() -> None:
     asked = read_openai("/v1/responses", b'{"model":"gpt-5","stream":true}')
-    cut = {"has_usage": False, "is_whole": False, "usage": Usage(output_tokens=4, web_searches=3)}
+    cut = {"has_usage": False, "is_whole": False, "usage": Buckets(output_tokens=4, web_searches=3)}
     result = settled(asked, answered(model="gpt-5", **cut), "openai")
-    assert result.usage == asked.input_usage + Usage(output_tokens=4, web_searches=3)
+    assert result.usage == asked.input_usage + Buckets(output_tokens=4, web_searches=3)
     assert result.is_estimated

@@ -5,6 +5,7 @@ import pytest
 from instrument.planner.prices import cost_of
 from instrument.schema.usage import Usage
 from instrument.schema.vocabulary import ProviderName, RuntimeName
+from proxy.buckets import Buckets
 from proxy.prices import UnknownPriceError, find_price
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
@@ -32,7 +33,8 @@ AN_HOUR = Usage(cache_write_1h_tokens=41)
 def test_a_price_is_the_ledgers(program: RuntimeName, model: str, usage: Usage) -> None:
     provider = ProviderName.ANTHROPIC if program is RuntimeName.CLAUDE else ProviderName.OPENAI
 
-    assert cost_of(program, model, usage, NOW) == find_price(model, provider, NOW).cost_microusd(usage)
+    buckets = Buckets(**usage.model_dump())
+    assert cost_of(program, model, usage, NOW) == find_price(model, provider, NOW).cost_microusd(buckets)
 
 
 @pytest.mark.parametrize("model", [None, "", "claude-sonnet-4-5-mini", "gpt-5.5"])

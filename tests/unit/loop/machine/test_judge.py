@@ -91,7 +91,7 @@ def test_the_earlier_fact_names_the_outcome_where_two_hold(earlier, later):
     assert judged(coder_end("k", **both(earlier[1], later[1]))) is earlier[0]
 
 
-@pytest.mark.parametrize("exit_code", [137, 143])
+@pytest.mark.parametrize("exit_code", [137, 143, 255])
 def test_a_signal_from_outside_is_the_machines_only_where_nothing_was_handed_back(exit_code):
     killed = coder_end("k", container={"exit_code": exit_code})
     assert judged(killed) is Outcome.DIFF_RETURNED

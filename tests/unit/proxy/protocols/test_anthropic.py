@@ -2,8 +2,8 @@
 
 import pytest
 
-from instrument.schema.usage import Usage
 from proxy.ask import BadAskError
+from proxy.buckets import Buckets
 from proxy.mode import Mode
 from proxy.protocols.anthropic import auth_header, error_body, read_ask
 
@@ -13,7 +13,7 @@ BODY = b'{"model":"m","max_tokens":50,"stream":true}'
 def test_the_facts_that_money_depends_on() -> None:
     ask = read_ask("/v1/messages", BODY)
     assert (ask.model, ask.max_tokens, ask.is_stream, ask.is_counting) == ("m", 50, True, False)
-    assert (ask.input_usage, ask.most_output_tokens) == (Usage(cache_write_5m_tokens=22), 50)
+    assert (ask.input_usage, ask.most_output_tokens) == (Buckets(cache_write_5m_tokens=22), 50)
 
 
 def test_a_request_for_the_hour_cache_reserves_its_price() -> None:
@@ -34,7 +34,7 @@ def test_the_ways_of_serving_that_cost_more_are_read() -> None:
 
 def test_counting_tokens_reserves_nothing() -> None:
     counted = read_ask("/v1/messages/count_tokens", BODY)
-    assert (counted.input_usage, counted.most_output_tokens) == (Usage(), 0)
+    assert (counted.input_usage, counted.most_output_tokens) == (Buckets(), 0)
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"{}", b'{"model":5}', b'{"model":""}', b"\xff\xfe"])

@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from instrument.schema.usage import Usage
+from proxy.buckets import Buckets
 from proxy.meter import Extra, Meter, Reading
 from proxy.mode import Mode
 from proxy.protocols.anthropic import open_meter
@@ -19,7 +19,7 @@ def read_stream(*events: bytes) -> Meter:
 
 def test_case_08_cumulative_stream_usage_is_neither_added_nor_maximised() -> None:
     reading = read_stream(message_stream()).read()
-    assert reading.usage == Usage(input_tokens=25, output_tokens=15)
+    assert reading.usage == Buckets(input_tokens=25, output_tokens=15)
     assert reading.is_whole
     assert reading.model == "claude-sonnet-4-5"
 
@@ -28,7 +28,7 @@ def test_the_last_present_value_wins_even_where_it_is_smaller() -> None:
     opened = {"model": "m", "usage": {"input_tokens": 9, "output_tokens": 40, "cache_read_input_tokens": 8}}
     usage = {"input_tokens": None, "output_tokens": 12, "cache_read_input_tokens": 7}
     events = (sse("message_start", message=opened), sse("message_delta", usage=usage), sse("message_stop"))
-    assert read_stream(*events).read().usage == Usage(input_tokens=9, output_tokens=12, cache_read_tokens=7)
+    assert read_stream(*events).read().usage == Buckets(input_tokens=9, output_tokens=12, cache_read_tokens=7)
 
 
 def test_case_09_cache_buckets_are_disjoint() -> None:
@@ -38,7 +38,7 @@ def test_case_09_cache_buckets_are_disjoint() -> None:
     }
     meter = open_meter("/v1/messages", is_stream=False)
     meter.feed(orjson.dumps(body))
-    expected = Usage(input_tokens=3, cache_write_5m_tokens=12304, output_tokens=550)
+    expected = Buckets(input_tokens=3, cache_write_5m_tokens=12304, output_tokens=550)
     assert meter.read().usage == expected
     assert meter.read().is_whole
 
@@ -87,7 +87,7 @@ def test_thinking_is_a_part_of_output() -> None:
         sse("message_delta", usage=usage),
         sse("message_stop"),
     )
-    assert read_stream(*events).read().usage == Usage(input_tokens=1, output_tokens=20, reasoning_tokens=8)
+    assert read_stream(*events).read().usage == Buckets(input_tokens=1, output_tokens=20, reasoning_tokens=8)
 
 
 def test_a_cut_stream_keeps_its_input_and_estimates_output_upwards() -> None:
@@ -98,7 +98,7 @@ def test_a_cut_stream_keeps_its_input_and_estimates_output_upwards() -> None:
         sse("content_block_delta", delta={"type": "text_delta", "text": text}),
     )
     reading = read_stream(*events).read()
-    assert reading.usage == Usage(input_tokens=25, output_tokens=51)
+    assert reading.usage == Buckets(input_tokens=25, output_tokens=51)
     assert not reading.is_whole
 
 
@@ -182,8 +182,8 @@ def test_compactions_are_told_beside_the_counts_and_turns_are_not() -> None:
     turn = {"type": "message", "input_tokens": 23_000, "output_tokens": 1000}
     counts = {"input_tokens": 46_000, "output_tokens": 2000}
     reading = read_body({**counts, "iterations": [compaction, turn, turn]})
-    assert reading.extras == (Extra(None, Usage(input_tokens=180_000, output_tokens=3500)),)
-    assert reading.usage == Usage(**counts)
+    assert reading.extras == (Extra(None, Buckets(input_tokens=180_000, output_tokens=3500)),)
+    assert reading.usage == Buckets(**counts)
     assert (reading.is_whole, reading.has_gap) == (True, False)
 
 
@@ -209,7 +209,7 @@ def test_the_last_list_of_iterations_is_the_list() -> None:
 def test_an_advisers_tokens_are_told_with_its_model() -> None:
     advice = {"type": "advisor_message", "model": "claude-opus-5-5", "input_tokens": 8, "output_tokens": 9}
     reading = read_body({"iterations": [advice]})
-    assert reading.extras == (Extra("claude-opus-5-5", Usage(input_tokens=8, output_tokens=9)),)
+    assert reading.extras == (Extra("claude-opus-5-5", Buckets(input_tokens=8, output_tokens=9)),)
     assert not reading.has_gap
 
 
@@ -230,14 +230,14 @@ def test_an_advisers_tokens_are_told_with_its_model() -> None:
 def test_iterations_that_cannot_be_counted_are_a_gap(iterations: object) -> None:
     reading = read_body({"iterations": iterations})
     assert (reading.has_gap, reading.is_whole) == (True, True)
-    assert reading.usage == Usage(input_tokens=5, output_tokens=7)
+    assert reading.usage == Buckets(input_tokens=5, output_tokens=7)
 
 
 def test_iterations_in_iterations_are_not_followed() -> None:
     entry = b'{"type":"compaction","input_tokens":1,"iterations":['
     meter = open_meter("/v1/messages", is_stream=False)
     meter.feed(b'{"usage":{"input_tokens":1,"iterations":[' + entry * 505 + b"]}" * 505 + b"]}}")
-    assert meter.read().extras == (Extra(None, Usage(input_tokens=1)),)
+    assert meter.read().extras == (Extra(None, Buckets(input_tokens=1)),)
 
 
 def test_writes_without_a_split_may_be_the_dearer_ones() -> None:

@@ -3,8 +3,8 @@
 import orjson
 import pytest
 
-from instrument.schema.usage import Usage
 from proxy.ask import BadAskError
+from proxy.buckets import Buckets
 from proxy.mode import Mode
 from proxy.protocols.openai import CHAT, MAX_OUTPUT_TOKENS, RESPONSES, auth_header, error_body, read_ask
 
@@ -14,7 +14,7 @@ BODY = b'{"model":"m","max_output_tokens":50,"stream":true}'
 def test_the_facts_that_money_depends_on() -> None:
     ask = read_ask(RESPONSES, BODY)
     assert (ask.model, ask.max_tokens, ask.is_stream, ask.is_counting) == ("m", 50, True, False)
-    assert (ask.input_usage, ask.most_output_tokens) == (Usage(cache_write_5m_tokens=25), 50)
+    assert (ask.input_usage, ask.most_output_tokens) == (Buckets(cache_write_5m_tokens=25), 50)
     assert ask.altered_body is None
 
 
@@ -40,7 +40,7 @@ def test_the_ceiling_on_output_is_the_largest_named_or_the_models(
 
 def test_a_request_for_the_long_cache_reserves_its_price() -> None:
     body = b'{"model":"m","prompt_cache_options":{"ttl":"12h"}}'
-    assert read_ask(RESPONSES, body).input_usage == Usage(cache_write_1h_tokens=len(body) // 2)
+    assert read_ask(RESPONSES, body).input_usage == Buckets(cache_write_1h_tokens=len(body) // 2)
 
 
 @pytest.mark.parametrize("options", [None, {}, {"include_usage": False}, {"include_obfuscation": False}])

@@ -5,13 +5,13 @@ from typing import Any
 import orjson
 import pytest
 
-from instrument.schema.usage import Usage
+from proxy.buckets import Buckets
 from proxy.meter import Reading
 from proxy.mode import Mode
 from proxy.protocols.openai import CHAT, RESPONSES, open_meter
 from support.proxykit import CHAT_DONE, CHAT_USAGE, chat_stream, chunk, response_stream, sse
 
-CASE_09 = Usage(input_tokens=2000, cache_read_tokens=8000, output_tokens=100)
+CASE_09 = Buckets(input_tokens=2000, cache_read_tokens=8000, output_tokens=100)
 
 
 def read(path: str, data: bytes, *, is_stream: bool = True) -> Reading:
@@ -49,7 +49,7 @@ def test_cache_writes_and_reasoning_are_found_in_the_details(path: str, names: t
         made: 9,
         f"{made}_details": {"reasoning_tokens": 4},
     }
-    assert read_body(path, usage=usage).usage == Usage(
+    assert read_body(path, usage=usage).usage == Buckets(
         input_tokens=50, cache_read_tokens=30, cache_write_5m_tokens=20, output_tokens=9, reasoning_tokens=4
     )
 
@@ -69,7 +69,7 @@ def test_the_last_present_value_wins() -> None:
     later = {"prompt_tokens": 90, "prompt_tokens_details": details, "completion_tokens": None}
     first = {"prompt_tokens": 100, "prompt_tokens_details": {"cached_tokens": 30}, "completion_tokens": 7}
     data = chunk({}, usage=first) + chunk({}, usage=later) + CHAT_DONE
-    assert read(CHAT, data).usage == Usage(input_tokens=60, cache_read_tokens=30, output_tokens=7)
+    assert read(CHAT, data).usage == Buckets(input_tokens=60, cache_read_tokens=30, output_tokens=7)
 
 
 @pytest.mark.parametrize("value", [True, -1, "12", 1.5, [1]])
@@ -82,7 +82,7 @@ def test_a_figure_that_is_no_count_is_flagged_and_not_used(value: object) -> Non
 def test_a_cache_larger_than_its_input_is_flagged_and_all_is_charged() -> None:
     usage = {"prompt_tokens": 10, "prompt_tokens_details": {"cached_tokens": 30}, "completion_tokens": 1}
     reading = read_body(CHAT, usage=usage)
-    assert reading.usage == Usage(input_tokens=10, cache_read_tokens=30, output_tokens=1)
+    assert reading.usage == Buckets(input_tokens=10, cache_read_tokens=30, output_tokens=1)
     assert not reading.is_whole
 
 
@@ -143,7 +143,7 @@ def test_a_cut_stream_counts_what_the_model_wrote() -> None:
     sealed = sse("response.output_item.done", item={"type": "reasoning", "encrypted_content": "x" * 21})
     # 5 bytes of "hello", 100 of arguments, 21 of sealed reasoning; two bytes a token.
     reading = read(RESPONSES, begun + call + sealed)
-    assert reading.usage == Usage(output_tokens=63)
+    assert reading.usage == Buckets(output_tokens=63)
     assert (reading.has_usage, reading.is_whole) == (False, False)
 
 
@@ -156,7 +156,7 @@ def test_zeros_of_a_response_that_runs_are_no_usage() -> None:
 def test_a_cut_chat_stream_counts_texts_and_arguments_of_tools() -> None:
     call = {"tool_calls": [{"index": 0, "id": "call_1", "function": {"name": "bash", "arguments": "abcdef"}}]}
     data = chunk({"role": "assistant", "content": "xyz"}, {"refusal": "no"}) + chunk(call)
-    assert read(CHAT, data).usage == Usage(output_tokens=8)
+    assert read(CHAT, data).usage == Buckets(output_tokens=8)
 
 
 def test_a_chat_stream_without_its_mark_is_not_whole() -> None:

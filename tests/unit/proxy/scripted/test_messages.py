@@ -2,7 +2,7 @@
 
 import orjson
 
-from instrument.schema.usage import Usage
+from proxy.buckets import Buckets
 from proxy.protocols.anthropic import open_meter
 from proxy.scripted.form import Answer
 from proxy.scripted.messages import stream_events, whole_body
@@ -21,7 +21,7 @@ ANSWER = Answer(
 
 
 def test_our_meter_reads_the_storys_figures_from_both_forms() -> None:
-    expected = Usage(
+    expected = Buckets(
         input_tokens=1,
         cache_read_tokens=2,
         cache_write_5m_tokens=3,
@@ -33,7 +33,7 @@ def test_our_meter_reads_the_storys_figures_from_both_forms() -> None:
     for event in stream_events(ANSWER):
         stream.feed(event)
     assert body.read().usage == expected
-    assert stream.read().usage == expected.model_copy(update={"reasoning_tokens": 5})
+    assert stream.read().usage == Buckets(**{**expected.row(), "reasoning_tokens": 5})
     assert body.read().is_whole
     assert stream.read().is_whole
 

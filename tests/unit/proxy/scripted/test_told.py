@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from instrument.schema.usage import Usage
+from proxy.buckets import Buckets
 from proxy.meter import Reading
 from proxy.protocols import anthropic, openai
 from proxy.scripted.server import Script, Server
@@ -51,7 +51,7 @@ def reading_of(path: str, turn: str, *, is_stream: bool) -> Reading:
 def test_every_bucket_of_usage(path: str, *, is_stream: bool) -> None:
     figures = "{input: 1, output: 90, cache_read: 2, cache_write_5m: 3, cache_write_1h: 4, searches: 1}"
     reading = reading_of(path, f"{{finish: done, usage: {figures}}}", is_stream=is_stream)
-    assert reading.usage == Usage(
+    assert reading.usage == Buckets(
         input_tokens=1,
         output_tokens=90,
         cache_read_tokens=2,
@@ -76,7 +76,7 @@ def test_what_anthropic_alone_reports(*, is_stream: bool) -> None:
     reading = reading_of(MESSAGES, f"{{finish: done, usage: {usage}}}", is_stream=is_stream)
     assert (reading.mode.speed, reading.mode.inference_geo) == ("fast", "us")
     assert [extra.usage for extra in reading.extras] == [
-        Usage(input_tokens=100, output_tokens=5, cache_read_tokens=7)
+        Buckets(input_tokens=100, output_tokens=5, cache_read_tokens=7)
     ]
 
 
