@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO
 
+from jobs.bytecode import program_files
 from jobs.order import Command, JobOrder
 from jobs.pod import JOB_FOLDER, MARKER, OBJECTS_FOLDER, SOCKET
 from jobs.runtimes.protocol import RELAY, RELAY_PORT, AgentCommand, ShellCalls
@@ -185,7 +186,7 @@ def pack_inputs(order: JobOrder, document: dict[str, object], inside: Path) -> I
     target: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES)  # noqa: SIM115 - the caller's
     with tarfile.open(fileobj=target, mode="w") as tar:
         _add(tar, "order.json", json.dumps(document).encode(), 0o600)
-        for folder in ("in", "inside", "out"):
+        for folder in ("in", "inside", "inside/__pycache__", "out"):
             _add_folder(tar, folder)
         with order.pack.open("rb") as pack:
             entry = tarfile.TarInfo("in/tree.pack")
@@ -193,8 +194,8 @@ def pack_inputs(order: JobOrder, document: dict[str, object], inside: Path) -> I
             entry.mode = 0o600
             tar.addfile(entry, pack)
         _add(tar, "in/prompt.md", order.agent.prompt if order.agent else b"", 0o600)
-        for path in sorted(inside.glob("*.py")):
-            _add(tar, f"inside/{path.name}", path.read_bytes(), 0o600)
+        for name, data in program_files(inside):
+            _add(tar, f"inside/{name}", data, 0o600)
     target.seek(0)
     return target
 

@@ -5,7 +5,6 @@ Blocking, with explicit deadlines; everything it creates carries the run's and t
 """
 
 import contextlib
-import dataclasses
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
@@ -21,35 +20,27 @@ from jobs.collect import (
     out_total,
 )
 from jobs.engine import Engine
-from jobs.engine.states import ContainerState
+from jobs.engine.states import ContainerState, EngineInfo
 from jobs.errors import (
     EngineRefusedError,
     EngineUnavailableError,
-    ImageGoneError,
     JobsError,
-    ObjectAbsentError,
 )
 from jobs.handover import (
     agent_command,
     keep_inputs,
     keep_log,
-    mark_started,
     order_document,
-    pack_inputs,
-    sidecar_line,
 )
 from jobs.images import ImageShelf
+from jobs.launch import Launch
 from jobs.objects import DockerObjects
 from jobs.order import JobOrder, SetupOrder
 from jobs.pod import (
     JOB_FOLDER,
     LEDGER_FOLDER,
-    job_spec,
-    object_labels,
-    pod_volumes,
     require_runtime,
     select_labels,
-    sidecar_spec,
 )
 from jobs.progress import Progress
 from jobs.setup import set_up_image
@@ -84,6 +75,15 @@ class DockerJobs:
         self._say = say
         self._on_progress = on_progress
         self._known: Engine | None = None
+        self._told: EngineInfo | None = None
+        self._sidecar: str | None = None
+
+    @property
+    def _info(self) -> EngineInfo:
+        """What the engine said of itself when it was reached; its clock has gone on since."""
+        if self._told is None:
+            self._told = self._engine.info()
+        return self._told
 
     @property
     def _engine(self) -> Engine:
@@ -95,12 +95,12 @@ class DockerJobs:
         """Give the connections back; may be called twice."""
         if self._known is not None:
             self._known.close()
-            self._known = None
+            self._known = self._told = None
 
     def set_up(self, order: SetupOrder) -> str:
         """See `jobs.ports.Jobs.set_up`."""
         # Here already: the images take minutes, and the first job comes after them.
-        require_runtime(order.limits.container_runtime, self._engine.info().runtimes)
+        require_runtime(order.limits.container_runtime, self._info.runtimes)
         return set_up_image(order, self._engine, self._shelf(), self, self._say)
 
     def combination(self) -> str:
@@ -111,7 +111,7 @@ class DockerJobs:
             EngineUnavailableError: No engine answers.
         """
         shelf = self._shelf()
-        engine = self._engine.info()
+        engine = self._info
         parts = (engine.version, engine.arch, shelf.agent()[1], shelf.job(), shelf.sidecar())
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
@@ -191,49 +191,40 @@ class DockerJobs:
     def _create(self, order: JobOrder) -> None:
         document = order_document(order, agent_command(order))
         keep_inputs(order, document)
-        engine = self._engine
-        info = engine.info()
-        require_runtime(order.limits.container_runtime, info.runtimes)
+        require_runtime(order.limits.container_runtime, self._info.runtimes)
         # First what can take minutes or fail: nothing is created before it is there.
-        image = self._shelf().sidecar() if order.proxy is not None else None
-        for name, part in pod_volumes(order).items():
-            engine.volumes.create(name, object_labels(order.identity, order.role, part))
-        spec = job_spec(order)
-        # The engine refuses more processors than its host has.
-        spec = dataclasses.replace(spec, cpus=min(spec.cpus or 1.0, float(info.cpus)))
-        try:
-            job = engine.containers.create(spec)
-        except ObjectAbsentError as error:
-            raise ImageGoneError(f"The image {order.image} is no longer on the engine.") from error
-        if order.kept is not None:
-            self.objects.check(order.kept)
-        with pack_inputs(order, document, self._inside) as tar:
-            engine.containers.put(job, JOB_FOLDER, tar)
-        sidecar = engine.containers.create(sidecar_spec(order, image)) if image is not None else None
-        mark_started(order)
-        if sidecar is not None:
-            engine.containers.start_with_input(sidecar, sidecar_line(order))
-        engine.containers.start(job)
+        image = self._sidecar_image() if order.proxy is not None else None
+        Launch(self._engine, self._info, self.objects, self._inside, image).start(order, document)
+
+    def _sidecar_image(self) -> str:
+        """Its id, worked out once: another loop may have removed it since, but not changed it."""
+        if self._sidecar is None or self._engine.images.inspect(self._sidecar) is None:
+            self._sidecar = self._shelf().sidecar()
+        return self._sidecar
 
     def _collect(self, order: JobOrder) -> JobEnd:
         """Take everything out; may be repeated for as long as nothing was released."""
         pod = self._find(order)
         if pod.job is not None and pod.job.is_running:
             raise EngineRefusedError(f"The container {pod.job.name} cannot be ended; see `docker ps`.")
-        if pod.sidecar is not None and pod.sidecar.is_running:
-            settle(self._engine, pod.sidecar.id)
-            pod = self._find(order)
-        container = end_of_container(
-            pod.job, pod.sidecar, has_proxy=order.proxy is not None, deadline_s=order.limits.deadline_s
-        )
+        going = pod.sidecar if pod.sidecar is not None and pod.sidecar.is_running else None
+        if going is not None:
+            # It ends while the job's files are read.
+            self._engine.containers.kill(going.id, "SIGTERM")
         get = self._engine.containers.get
-        job, sidecar = _with_files(pod.job), _with_files(pod.sidecar)
         with contextlib.ExitStack() as stack:
+            job = _with_files(pod.job)
             out = get(job.id, f"{JOB_FOLDER}/out", max_bytes=out_total(order)) if job else None
+            stack.enter_context(out or contextlib.nullcontext())
+            if going is not None:
+                settle(self._engine, going.id)
+                pod = self._find(order)
+            container = end_of_container(
+                pod.job, pod.sidecar, has_proxy=order.proxy is not None, deadline_s=order.limits.deadline_s
+            )
+            sidecar = _with_files(pod.sidecar)
             ledger = get(sidecar.id, LEDGER_FOLDER, max_bytes=LEDGER_CAP_BYTES) if sidecar else None
-            for archive in (out, ledger):
-                if archive is not None:
-                    stack.enter_context(archive)
+            stack.enter_context(ledger or contextlib.nullcontext())
             has_cost = may_have_cost(order, pod.job, pod.sidecar)
             end = collect(order, container, out, ledger, has_cost=has_cost)
         self._keep_logs(order, end, Pod(job, sidecar))

@@ -19,6 +19,7 @@ POLL_FIRST_S = 0.2
 POLL_LAST_S = 1.0
 SETTLE_S = 3.0
 """What a sidecar gets to write the ends of its calls."""
+END_LOOK_S = 0.1
 END_S = 20.0
 """How long a killed container may take to be gone, on a busy machine."""
 
@@ -50,7 +51,8 @@ def wait_for_end(
             end_container(engine, job.id, END_S)
             return
         ticker.tick(pod.sidecar)
-        time.sleep(pause)
+        # How often the sidecar is looked at; the job's own end is noticed at once.
+        engine.containers.wait(job.id, pause)
         pause = min(POLL_LAST_S, pause * 1.5)
 
 
@@ -71,10 +73,10 @@ def end_container(engine: Engine, container: str, within_s: float, signal: str =
     engine.containers.kill(container, signal)
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
+        engine.containers.wait(container, min(END_LOOK_S, deadline - time.monotonic()))
         state = engine.containers.inspect(container)
         if state is None or not state.is_running:
             return
-        time.sleep(0.1)
 
 
 def settle(engine: Engine, sidecar: str) -> None:

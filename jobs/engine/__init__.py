@@ -46,7 +46,16 @@ class Engine:
             raise EngineRefusedError("The Docker Engine does not tell its time.")
         version = str(raw.get("ServerVersion", ""))
         runtimes = tuple(sorted(raw.get("Runtimes") or ()))
-        return EngineInfo(raw["NCPU"], raw["Architecture"], now, version, runtimes)
+        return EngineInfo(
+            raw["NCPU"],
+            raw["Architecture"],
+            now,
+            version,
+            runtimes,
+            storage=str(raw.get("Driver", "")),
+            cgroups=str(raw.get("CgroupVersion", "")),
+            root=str(raw.get("DockerRootDir", "")),
+        )
 
     def networks(self, labels: Mapping[str, str]) -> tuple[str, ...]:
         """Names of the networks that carry these labels: we make none, and a test says so."""

@@ -26,12 +26,19 @@ SLOW_S = 900
 """For what the engine does in one silent step: a build's download, a commit, a big archive."""
 REMOVAL_S = 60
 BAD_STATUS = 400
+LOCAL_URL = "http+docker://localhost"
+"""What the SDK makes of a Unix socket's path."""
 DEFAULT_SOCKET = "unix:///var/run/docker.sock"
 """Where the SDK looks where nothing is configured."""
 
 
 class Api(docker.APIClient):
     """The SDK's client and the one request that it cannot make with a timeout."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the engine is behind a Unix socket, where another connection costs next to nothing."""
+        return str(self.base_url) == LOCAL_URL
 
     def open_archive(self, container: str, path: str) -> requests.Response:
         """Begin to read a tar archive; the caller closes it.

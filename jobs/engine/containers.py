@@ -6,6 +6,7 @@ Talks to the Docker Engine; nothing is removed by itself and nothing restarts.
 import contextlib
 import socket
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import IO, Any
@@ -18,6 +19,8 @@ from jobs.pod import OPEN_FILES, ContainerSpec
 
 CHUNK_BYTES = 1024 * 1024
 SPOOL_BYTES = 8 * 1024 * 1024
+LEAST_WAIT_S = 0.01
+"""A timeout of nothing is an error to the SDK."""
 ABSENT = (Meaning.ABSENT,)
 ENDED = (Meaning.ABSENT, Meaning.NOT_RUNNING)
 
@@ -28,7 +31,7 @@ def label_filters(labels: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 class Containers:
-    """Of one engine. Not for several threads at once."""
+    """Of one engine. Not for several threads at once, but for the start of one container beside another."""
 
     def __init__(self, quick: Api, slow: Api) -> None:
         self._api = quick
@@ -116,6 +119,19 @@ class Containers:
         with mapped(f"inspect {container}", ignore=ABSENT):
             return parse_container(self._api.inspect_container(container))
         return None
+
+    def wait(self, container: str, within_s: float) -> None:
+        """Return after so long, and at once where it has ended; over a network always after so long.
+
+        A wait that runs out costs its connection: by ssh that would be a new login every second.
+        """
+        if not self._api.is_local:
+            time.sleep(max(within_s, 0))
+            return
+        # Slow is what is asked for here: whether the engine hangs, the next look at the container shows.
+        with mapped(f"wait for {container}", ignore=(Meaning.ABSENT, Meaning.SLOW)):
+            timeout_s: Any = max(within_s, LEAST_WAIT_S)  # the SDK's types say whole seconds
+            self._api.wait(container, timeout=timeout_s)
 
     def find(self, labels: Mapping[str, str]) -> tuple[ContainerState, ...]:
         """All containers, running or not, that carry every one of these labels with these values."""

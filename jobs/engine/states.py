@@ -29,6 +29,12 @@ class EngineInfo:
     version: str = ""
     runtimes: tuple[str, ...] = ()
     """Names of the container runtimes that it can be asked for; sorted."""
+    storage: str = ""
+    """Its storage driver, such as `overlay2`."""
+    cgroups: str = ""
+    """The version of the host's control groups, `1` or `2`."""
+    root: str = ""
+    """The folder on its host that holds what it keeps."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,8 +145,10 @@ def _list_tracked(git: Git, changes: Changes) -> None:
 def _list_filled(git: Git, changes: Changes) -> None:
     """A submodule's folder with anything in it: without a repository there, git names those files nowhere."""
     for record in git.records("ls-files", "-z", "--stage"):
-        head, _, path = record.partition(b"\t")
-        if head.startswith(_GITLINK) and _has_entries(git, path):
+        if not record.startswith(_GITLINK):
+            continue
+        _, _, path = record.partition(b"\t")
+        if _has_entries(git, path):
             changes.nested.append(path)
 
 

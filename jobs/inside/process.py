@@ -82,20 +82,26 @@ def do_as(user: User, work: Callable[[], None]) -> None:
         raise ChildError(" ".join(text.split()))
 
 
-def fork_as(user: User, work: Callable[[], None]) -> int:
-    """Fork a child of that user that does `work`, and give its id; the caller ends it and waits for it."""
+def fork_as(user: User, work: Callable[[], None], before: Callable[[], object] = int) -> int:
+    """Fork a child of that user that does `work`, and give its id; the caller ends it and waits for it.
+
+    The child does `before` as we are: what it loads there need not be readable for that user.
+    """
     pid = os.fork()
     if pid == 0:
         # The parent's way of being woken is not the child's.
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        _work_and_exit(user, work, _STDERR)
+        _work_and_exit(user, work, _STDERR, before)
     return pid
 
 
-def _work_and_exit(user: User, work: Callable[[], None], writer: int) -> None:
+def _work_and_exit(
+    user: User, work: Callable[[], None], writer: int, before: Callable[[], object] = int
+) -> None:
     code = 1
     try:
+        before()
         if is_dropped(user):
             os.setgroups([])
             os.setresgid(user.gid, user.gid, user.gid)

@@ -5,15 +5,17 @@ Limits: copies bytes and reads none of them; ended by whoever started it.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import signal
 import socket
-from typing import Iterator
+from typing import TYPE_CHECKING, Iterator
 
 from .places import User
 from .process import fork_as
+
+if TYPE_CHECKING:
+    import asyncio
 
 HOST = "127.0.0.1"
 # Neither root nor the agent: what the agent sends moves no process of root's, and the agent cannot end this.
@@ -36,7 +38,7 @@ def open_relay(port: int | None, target: str | None, user: User = NOBODY) -> Ite
     with socket.create_server((HOST, port), backlog=_BACKLOG) as listener:
         # A connection now shows that the interface is up; the relay takes it and sees its end.
         socket.create_connection((HOST, port), timeout=_LOOPBACK_S).close()
-        pid = fork_as(user, lambda: asyncio.run(_serve(listener, target)))
+        pid = fork_as(user, lambda: _run(listener, target), before=_load)
     try:
         yield
     finally:
@@ -44,7 +46,14 @@ def open_relay(port: int | None, target: str | None, user: User = NOBODY) -> Ite
         os.waitpid(pid, 0)
 
 
-async def _serve(listener: socket.socket, target: str) -> None:
+def _load() -> None:
+    """Load what the child alone needs: it takes as long as laying a small tree, and the agent waits."""
+    import asyncio  # noqa: F401, PLC0415
+
+
+def _run(listener: socket.socket, target: str) -> None:
+    import asyncio  # noqa: PLC0415 - see `_load`
+
     async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             ahead_reader, ahead_writer = await asyncio.open_unix_connection(target)
@@ -56,8 +65,11 @@ async def _serve(listener: socket.socket, target: str) -> None:
         for end in both:
             end.close()
 
-    server = await asyncio.start_server(take, sock=listener)
-    await server.serve_forever()
+    async def serve() -> None:
+        server = await asyncio.start_server(take, sock=listener)
+        await server.serve_forever()
+
+    asyncio.run(serve())
 
 
 async def _carry(

@@ -33,6 +33,17 @@ def lay(order: Order, places: Places, left: Leftovers, until: float) -> None:
     git = Git(places.git, places.repo, until)
     _take_pack(git, order)
     _make_agent_repository(order, places, left)
+    lay_tree(order, places, left, until)
+
+
+def lay_tree(order: Order, places: Places, left: Leftovers, until: float) -> None:
+    """Make the tree out of what both repositories hold; the agent's begins with `PLAIN` attributes.
+
+    Raises:
+        GitError: They do not hold the commit.
+        ChildError: The tree cannot be written.
+    """
+    git = Git(places.git, places.repo, until)
     agent_git = Git(places.agent_git, places.repo, until, places.user)
     agent_git.run("read-tree", order.commit)
     rules = flatten(_read_attributes(git, agent_git))

@@ -42,10 +42,11 @@ def survey(repo: bytes, left: Leftovers, most: int = MOST_ENTRIES) -> Survey:
     waiting = [b""]
     while waiting:
         folder = waiting.pop()
+        above = folder + b"/" if folder else b""
         try:
             with os.scandir(os.path.join(repo, folder)) as entries:
                 for entry in entries:
-                    path = os.path.join(folder, entry.name)
+                    path = above + entry.name
                     if path != b".git" and path not in left.paths:
                         _look(entry, folder, path, found, waiting)
         except OSError:
@@ -69,6 +70,8 @@ def _look(entry: os.DirEntry[bytes], folder: bytes, path: bytes, found: Survey, 
 
 def is_git_name(name: bytes) -> bool:
     """Whether git, on any file system, may take a path's part for a repository's own folder."""
+    if name[:4].lower() not in (b".git", b"git~"):
+        return False
     # `.git ` and `.git.` are `.git` on Windows, `git~1` is its short name; git refuses all of them.
     plain = name.lower().partition(b":")[0].rstrip(b" .")
     return plain in (b".git", b"git~1")

@@ -247,7 +247,7 @@ def test_an_engine_without_room_says_so_before_the_job_and_is_asked_again(yard: 
     assert first_match(CODER_GUARDS, new_state(), end) is None
 
 
-@pytest.mark.parametrize("kib", [500, 3000, 60_000])
+@pytest.mark.parametrize("kib", [1500, 4000, 60_000])
 def test_an_engine_that_runs_out_of_room_under_a_job_is_named(yard: Yard, kib: int) -> None:
     world = yard.world()
     fill = "echo x > new; head -c 200000000 /dev/zero > ~/fill; exit 1"

@@ -1,4 +1,5 @@
 import json
+import sys
 import tarfile
 from dataclasses import replace
 from pathlib import Path
@@ -134,7 +135,8 @@ def test_the_archive_is_roots_alone_and_never_holds_the_key(tmp_path: Path) -> N
         file.seek(0)
         assert b"sk-secret-value" not in file.read()
     assert set(entries) == {
-        *("order.json", "in", "inside", "out", "in/tree.pack", "in/prompt.md", "inside/__main__.py")
+        *("order.json", "in", "inside", "out", "in/tree.pack", "in/prompt.md", "inside/__main__.py"),
+        *("inside/__pycache__", f"inside/__pycache__/__main__.{sys.implementation.cache_tag}.pyc"),
     }
     assert all(entry.mode & 0o077 == 0 and entry.uid == 0 for entry in entries.values())
 

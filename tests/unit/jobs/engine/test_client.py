@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from jobs.engine.client import address, mapped, remove_until_gone
+from jobs.engine.client import Api, address, mapped, remove_until_gone
 from jobs.errors import EngineRefusedError, EngineUnavailableError
 
 
@@ -38,3 +38,12 @@ def test_the_engine_is_where_the_variable_says(monkeypatch: pytest.MonkeyPatch) 
     assert address()["base_url"] in ("http://127.0.0.1:2376", "tcp://127.0.0.1:2376")
     monkeypatch.setenv("DOCKER_HOST", "ssh://me@build.example.org")
     assert address()["base_url"] == "ssh://me@build.example.org"
+
+
+@pytest.mark.parametrize(
+    ("where", "is_local"), [("unix:///run/docker.sock", True), ("tcp://127.0.0.1:2376", False)]
+)
+def test_an_engine_behind_a_unix_socket_is_local(where: str, *, is_local: bool) -> None:
+    api = Api(base_url=where, version="1.41")
+    assert api.is_local is is_local
+    api.close()

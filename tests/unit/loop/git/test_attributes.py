@@ -52,6 +52,15 @@ def test_only_the_base_says_which_paths_are_filtered(world: World) -> None:
     assert filtered_paths(world.store, world.base, ()) == ()
 
 
+@pytest.mark.parametrize("folder", ["deep/er", ":(top)", "caf\udce9 *", 'q"\n'])
+@pytest.mark.parametrize("count", [1, 9000], ids=["by name", "as a whole"])
+def test_attributes_deep_in_the_tree_are_found_alone(world: World, folder: str, count: int) -> None:
+    world = based(world, {f"{folder}/.gitattributes": b"*.bin filter=lfs\n"})
+    asked = (f"{folder}/x/a.bin", *(f"other{n}/a.bin" for n in range(count)))
+
+    assert filtered_paths(world.store, world.base, asked) == (f"{folder}/x/a.bin",)
+
+
 def test_attributes_of_the_person_or_the_machine_have_no_say(world: World) -> None:
     attributes = world.folder / "attributes"
     attributes.write_text("* filter=lfs\n")
