@@ -19,7 +19,9 @@ from instrument.found import find_home
 from instrument.schema.vocabulary import Purpose, RuntimeName
 from jobs.errors import JobsError
 from jobs.runner import DockerJobs
+from loop.bakeoff.command import bakeoff_command
 from loop.canary import ensure_canary, run_canary
+from loop.doctor.command import doctor_command
 from loop.errors import Exit, RunError
 from loop.git.errors import GitError
 from loop.home import make_private
@@ -28,6 +30,7 @@ from loop.new_task import write_new
 from loop.options import COUNTERS, read_glob, read_grant, read_ruling
 from loop.problems import Problems
 from loop.progress import Progress
+from loop.replay.command import replay_command
 from loop.request import Ending, RunRequest
 from loop.run import World
 from loop.run import run as run_task
@@ -121,9 +124,7 @@ def run(  # noqa: PLR0913 - one parameter an option
             purpose=Purpose(purpose),
         )
         _say_if_nothing_is_kept()
-        jobs, world = _world()
-        paid = replace(world, before_paid=lambda: ensure_canary(world, jobs.combination))
-        return run_task(request, paid)
+        return run_task(request, _paid_world(_progress()))
 
     ending = _guarded(go)
     if dry_run:
@@ -132,11 +133,17 @@ def run(  # noqa: PLR0913 - one parameter an option
     _print_ending(ending, as_json=as_json)
 
 
-def _world() -> tuple[DockerJobs, World]:
+def _paid_world(progress: Progress) -> World:
+    """The same where real providers may be asked: the canary goes before the first paid call."""
+    jobs, world = _world(progress)
+    return replace(world, before_paid=lambda: ensure_canary(world, jobs.combination))
+
+
+def _world(progress: Progress | None = None) -> tuple[DockerJobs, World]:
     """This process's real surroundings; signals are taken over from here on."""
     signals = Signals()
     signals.install()
-    progress = _progress()
+    progress = progress or _progress()
     jobs = DockerJobs(
         say=progress.note,
         on_progress=lambda beat: progress.beats(beat.elapsed_s, beat.ledger, beat.doing),
@@ -185,6 +192,9 @@ def _guarded(go: Callable[[], T]) -> T:
         _fail(str(error), Exit.USAGE)
     except Interrupted as interrupted:
         sys.exit(interrupted.exit_code)
+    except BrokenPipeError:
+        # Whoever read our words has enough of them, as `head` has: click ends without a sentence.
+        raise
     except OSError as error:
         _fail(f"A file cannot be read or written: {error}. Mend that and run the same command.", Exit.USAGE)
     except Exception:  # noqa: BLE001 - the outermost frame: a person gets one sentence, we get the trace
@@ -223,3 +233,6 @@ def new(slug: str, *, repo: Path) -> None:
 
 main.add_command(status)
 main.add_command(lint_command(lambda: _world()[1], _guarded))
+main.add_command(doctor_command(_guarded))
+main.add_command(bakeoff_command(_paid_world, _guarded))
+main.add_command(replay_command(lambda: _world()[1], _guarded))

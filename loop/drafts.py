@@ -3,7 +3,7 @@
 Limits: reads the working copy and the branch; writes a draft's text into our own repository.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -127,9 +127,15 @@ def _among_others(context: Context, base: str, task: Task) -> Iterator[Problem]:
     present = context.store.checkout.root / folder
     names = {p.name for p in map(PurePosixPath, context.store.paths(base)) if p.parent == folder}
     names |= {entry.name for entry in present.iterdir()} if present.is_dir() else set()
-    for name in sorted(names - {PurePosixPath(task.path).name}):
+    yield from among_others(task, names)
+
+
+def among_others(task: Task, names: Collection[str]) -> Iterator[Problem]:
+    """What the names of all files in its folder say against a task."""
+    path = PurePosixPath(task.path)
+    for name in sorted({*names} - {path.name}):
         if task_number(name) == task.number:
-            yield Problem(task.path, None, f"{folder / name} has the same number; rename one of them")
+            yield Problem(task.path, None, f"{path.parent / name} has the same number; rename one of them")
     known = {task_number(name) for name in names}
     for number in task.depends:
         if number not in known:

@@ -47,6 +47,14 @@ def _judge(answers: list[tuple[Answer, str]]) -> tuple[Answer, str]:
 
 
 def _ask(provider: Provider, http: httpx.Client) -> tuple[Answer, str]:
+    said = ask_status(provider, http)
+    if isinstance(said, str):
+        return "failed", f"{provider.base_url} did not answer: {said}"
+    return _read_status(said), f"{provider.base_url} answered HTTP {said}"
+
+
+def ask_status(provider: Provider, http: httpx.Client) -> int | str:
+    """The status of the answer to a request for the list of models, or the name of the error that came."""
     headers = {"anthropic-version": API_VERSION} if provider.name is ProviderName.ANTHROPIC else {}
     if provider.auth == "bearer":
         headers["authorization"] = f"Bearer {provider.secret}"
@@ -55,10 +63,9 @@ def _ask(provider: Provider, http: httpx.Client) -> tuple[Answer, str]:
     limit = "?limit=1" if provider.name is ProviderName.ANTHROPIC else ""
     url = f"{provider.base_url.rstrip('/').removesuffix('/v1')}/v1/models{limit}"
     try:
-        status = http.get(url, headers=headers).status_code
+        return http.get(url, headers=headers).status_code
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        return "failed", f"{provider.base_url} did not answer: {type(error).__name__}"
-    return _read_status(status), f"{provider.base_url} answered HTTP {status}"
+        return type(error).__name__
 
 
 def _read_status(status: int) -> Answer:

@@ -108,6 +108,17 @@ def test_a_file_that_cannot_be_read_is_one_sentence(desk: Desk, typed):
     assert not list(desk.home.glob("bug-*.txt"))
 
 
+def test_a_reader_that_has_enough_is_no_error_of_a_file(desk: Desk):
+    reading, writing = os.pipe()
+    os.close(reading)
+    program = [sys.executable, "-c", "from loop.cli import main; main()"]
+    line = [*program, "doctor", "--suggest", "--repo", str(desk.person.root)]
+    env = {**os.environ, **desk.environment}
+    done = subprocess.run(line, stdout=writing, stderr=subprocess.PIPE, env=env, text=True, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
 def test_a_bug_of_ours_is_one_sentence_and_the_trace_is_kept(desk: Desk, typed):
     # A state that contradicts itself, as only a bug could write it: checks without a candidate.
     blob = desk.person.ask("rev-parse", f"HEAD:{TASK}")

@@ -1,0 +1,6 @@
+"""Writes a noun in the plural."""
+
+
+def plural(noun: str) -> str:
+    """The plural of a regular English noun."""
+    return noun + "s"

@@ -1,0 +1,1 @@
+"""`factory doctor`: whether the factory works here, on this repo; nothing is changed."""

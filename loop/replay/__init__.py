@@ -1,0 +1,1 @@
+"""`factory replay`: the repository's own history, carried as a run carries a coder's work."""
