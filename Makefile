@@ -4,7 +4,7 @@ PYTHON := .venv/bin/python
 
 include docker.mk
 
-.PHONY: help run report venv check lint docs test test-fast test-crash test-long bench-proxy bench-report mutate
+.PHONY: help run report venv check lint docs test test-fast test-crash test-long bench bench-proxy bench-report mutate
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 18
@@ -42,11 +42,14 @@ test-crash: venv ## what takes longer: above all the kill matrix in full, every 
 test-long: setup ## everything slow, Docker tests included: the kill matrix, 200 captures, 100 jobs in a row
 	@.venv/bin/pytest -q -n 2 --dist loadfile -m slow tests
 
+bench: setup ## docs/benchmarks.md, measured anew; ONLY=loop, jobs, scale, replay, proxy or report: that part
+	@$(PYTHON) -m tests.bench.bench $(if $(ONLY),--only $(ONLY))
+
+bench-proxy: venv ## what the proxy adds, against nginx and LiteLLM
+	@$(PYTHON) -m tests.bench.bench --only proxy
+
 bench-report: venv ## a report over 10,000 tasks and a million events, against reading the same bytes
-	@$(PYTHON) tests/bench/report_bench.py
+	@$(PYTHON) -m tests.bench.bench --only report
 
 mutate: venv ## break each rule of the machine in turn: a story must fail every time
 	@$(PYTHON) -m tests.tools.mutate
-
-bench-proxy: venv ## what the proxy adds, against nginx and LiteLLM; renews docs/benchmarks.md
-	@$(PYTHON) -m tests.bench.proxy_bench --write

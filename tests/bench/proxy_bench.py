@@ -1,11 +1,9 @@
-"""`make bench-proxy`: what the sidecar adds, against direct, nginx and LiteLLM, all to one fake provider.
+"""What the sidecar adds, against direct, nginx and LiteLLM, all to one fake provider.
 
-Limits: loopback and Unix sockets only; ends by itself within about five minutes; a missed goal is no error.
+Limits: loopback and Unix sockets only; ends by itself within about five minutes.
 """
 
-import argparse
 import gc
-import json
 import os
 import random
 import shutil
@@ -13,22 +11,20 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from tests.bench import rivals, ways
-from tests.bench.figures import DIRECT, DISK, LITELLM, MEMORY, NGINX, Record, Round, added_us
 from tests.bench.loads import LoadError, call, event_lags_us, latencies_us, requests_per_s
-from tests.bench.page import render
 from tests.bench.provider import EVENTS, INTERVAL_S
+from tests.bench.proxy_figures import DIRECT, DISK, LITELLM, MEMORY, NGINX, Record, Round, added_us
 from tests.bench.rivals import Programs
 from tests.bench.ways import ROOT, Way
 
-PAGE, RECORD = ROOT / "docs/benchmarks.md", ROOT / "docs/benchmarks.json"
 SCRATCH = ROOT / "build/bench/run"
 MEMORY_FOLDER = Path("/dev/shm")
 CALLS, FEW_CALLS = 400, 30
@@ -38,7 +34,7 @@ STARTS = 5
 FLUSHES = 50
 ROW = b"x" * 250 + b"\n"
 LIMIT_S = 280.0
-METHOD = {
+SIZES = {
     "events": EVENTS,
     "pause_ms": INTERVAL_S * 1000,
     "calls": CALLS,
@@ -49,36 +45,23 @@ METHOD = {
 }
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Measure, print the page, and keep it where asked to."""
-    parser = argparse.ArgumentParser(prog="make bench-proxy", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=12, help="at most; fewer where the time is over")
-    parser.add_argument("--without-litellm", action="store_true", help="do not install or measure LiteLLM")
-    parser.add_argument("--write", action="store_true", help=f"renew {PAGE.name} and {RECORD.name} in docs/")
-    args = parser.parse_args(words)
-    try:
-        litellm = None if args.without_litellm else rivals.find_litellm()
-        record = measure(
-            Programs(rivals.find_python(), rivals.compile_code(), rivals.find_nginx(), litellm), args.rounds
-        )
-    except (rivals.MissingError, LoadError, OSError) as error:
-        sys.stderr.write(f"The benchmark cannot be run: {error}.\n")
-        return 2
-    page = render(record, METHOD)
-    if args.write:
-        PAGE.write_text(page, encoding="utf-8")
-        RECORD.write_text(json.dumps(asdict(record), indent=1) + "\n", encoding="utf-8")
-    sys.stdout.write(page[page.index("Measured on") :])
-    return 0
+def measure(rounds: int) -> dict[str, Any]:
+    """All ways, at most so many rounds: fewer where the time is over.
+
+    Raises:
+        rivals.MissingError: A program is not there.
+        LoadError: An answer was no answer.
+    """
+    ours = rivals.find_python(), rivals.compile_code()
+    programs = Programs(*ours, rivals.find_nginx(), rivals.find_litellm())
+    return asdict(_measure(programs, rounds))
 
 
-def measure(programs: Programs, rounds: int) -> Record:
+def _measure(programs: Programs, rounds: int) -> Record:
     """Start every way, and measure until the rounds or the time are over."""
-    end_s, load = time.monotonic() + LIMIT_S, os.getloadavg()[0]
-    nginx, sidecar = (
-        partial(ways.nginx, programs.nginx),
-        partial(ways.sidecar, programs.python, programs.code),
-    )
+    end_s = time.monotonic() + LIMIT_S
+    nginx = partial(ways.nginx, programs.nginx)
+    sidecar = partial(ways.sidecar, programs.python, programs.code)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-")))
         host, port = stack.enter_context(ways.provider(folder / "provider"))
@@ -98,8 +81,7 @@ def measure(programs: Programs, rounds: int) -> Record:
             starts[LITELLM] = [up[LITELLM].start_ms]
         done = list(_rounds(up, disk, rounds, end_s))
         resident = {name: size for name, way in up.items() if (size := way.resident_bytes())}
-    date, cores = datetime.now(UTC).date().isoformat(), os.cpu_count() or 1
-    return Record(date, cores, load, rivals.versions(programs), done, starts, resident)
+    return Record(rivals.versions(programs), SIZES, done, starts, resident)
 
 
 @contextmanager
@@ -190,7 +172,3 @@ def _flush_us(path: Path) -> float:
             os.fdatasync(file)
             taken.append((time.perf_counter_ns() - begun) / 1000)
     return statistics.median(taken)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

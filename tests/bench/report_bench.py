@@ -1,24 +1,26 @@
-"""`make bench-report`: what a report over 10,000 tasks and a million events takes, against the floor.
+"""What a report over 10,000 tasks and a million events takes, against the floor.
 
-The floor reads the same bytes once and parses them with orjson, in one process. Every figure is a ratio
-within one run; each program is a process of its own. Writes `build/bench/report.json`.
+The floor reads the same bytes once and parses them with orjson, in one process. Limits: each program is a
+process of its own; writes below build/.
 """
 
-import argparse
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
 BEGIN = datetime(2026, 1, 5, tzinfo=UTC)
+TASKS = 10_000
+EVENTS = 100
+"""Of a task."""
 FLOOR = """
 import sys, orjson
 from pathlib import Path
@@ -30,37 +32,31 @@ for folder in Path(sys.argv[1], "tasks").iterdir():
 """
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--tasks", type=int, default=10_000)
-    parser.add_argument("--events", type=int, default=100, help="of a task")
-    parser.add_argument("--runs", type=int, default=3)
-    asked = parser.parse_args()
+def measure(rounds: int) -> dict[str, Any]:
+    """A round: the floor, a report without an index, and one over unchanged files."""
     home = ROOT / "build" / "bench" / "home"
     shutil.rmtree(home, ignore_errors=True)
-    build(home, asked.tasks, asked.events)
-    # Files changed just now are not put into the index.
-    time.sleep(3)
-    floor, first, again = [], [], []
+    try:
+        build(home, TASKS, EVENTS)
+        # Files changed just now are not put into the index.
+        time.sleep(3)
+        done = list(_rounds(home, rounds))
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+    return {"tasks": TASKS, "events": TASKS * EVENTS, "rounds": done}
+
+
+def _rounds(home: Path, count: int) -> Iterator[dict[str, Any]]:
     report = [str(Path(sys.executable).with_name("instrument")), "report"]
-    for _ in range(asked.runs):
-        floor.append(timed(home, [sys.executable, "-c", FLOOR, str(home)]))
+    for n in range(1, count + 1):
+        floor = timed(home, [sys.executable, "-c", FLOOR, str(home)])
         shutil.rmtree(home / "index", ignore_errors=True)
-        first.append(timed(home, report))
-        again.append(timed(home, report))
-    result = {
-        "tasks": asked.tasks,
-        "events": asked.tasks * asked.events,
-        "first_over_floor": ratio(first, floor, "wall_s"),
-        "first_over_floor_cpu": ratio(first, floor, "cpu_s"),
-        "unchanged_over_floor": ratio(again, floor, "wall_s"),
-        "unchanged_over_floor_cpu": ratio(again, floor, "cpu_s"),
-        "first_peak_mib": max(run.peak_mib for run in first),
-        "unchanged_peak_mib": max(run.peak_mib for run in again),
-        "floor_s": [round(run.wall_s, 2) for run in floor],
-    }
-    (ROOT / "build" / "bench" / "report.json").write_text(json.dumps(result) + "\n")
-    sys.stdout.write(json.dumps(result, indent=2) + "\n")
+        first, again = timed(home, report), timed(home, report)
+        sys.stderr.write(
+            f"round {n} of {count}: first {first.wall_s / floor.wall_s:.2f}, again"
+            f" {again.wall_s / floor.wall_s:.2f} of the floor\n"
+        )
+        yield {"floor": asdict(floor), "first": asdict(first), "again": asdict(again)}
 
 
 @dataclass(frozen=True)
@@ -80,12 +76,6 @@ def timed(home: Path, argv: list[str]) -> Took:
     _, status, used = os.wait4(process.pid, 0)
     assert status == 0, argv
     return Took(time.perf_counter() - began, used.ru_utime + used.ru_stime, used.ru_maxrss // 1024)
-
-
-def ratio(runs: list[Took], floors: list[Took], what: str) -> float:
-    """The median of the runs' ratios to their own floors."""
-    pairs = zip(runs, floors, strict=True)
-    return round(statistics.median(getattr(run, what) / getattr(floor, what) for run, floor in pairs), 2)
 
 
 def build(home: Path, tasks: int, events: int) -> None:
@@ -176,7 +166,3 @@ def state_of(task_id: str, n: int, cost: int, end: str) -> dict[str, Any]:
         "counters": {"coder_rounds": 1, "review_rounds": 1, "effects": {"job.gate": 1}},
         "spend": {"microusd": cost, "job_ms": 60_000},
     }
-
-
-if __name__ == "__main__":
-    main()

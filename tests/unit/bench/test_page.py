@@ -1,52 +1,49 @@
-"""docs/benchmarks.md says what a run found, and nothing that it did not."""
+"""docs/benchmarks.md says what was found, and nothing that was not."""
 
-from tests.bench.figures import DIRECT, DISK, LITELLM, MEMORY, NGINX, Record, Round, Spread
-from tests.bench.page import render, shown
-from tests.bench.proxy_bench import METHOD
+from tests.bench.figures import Goal, Spread
+from tests.bench.page import Part, goals_table, number, render, shown, table
 
 
-def a_record(*, has_litellm: bool) -> Record:
-    litellm = {LITELLM: 16_010.0} if has_litellm else {}
-    one = Round(
-        median_us={DIRECT: 10.0, NGINX: 40.0, DISK: 300.0, MEMORY: 100.0, **litellm},
-        requests_per_s={DIRECT: 50_000.0, NGINX: 20_000.0, DISK: 5_000.0, MEMORY: 8_000.0},
-        lag_p99_us={DIRECT: 100.0, NGINX: 400.0, DISK: 500.0, MEMORY: 450.0},
-        flush_us=180.0,
+def a_part(name: str, title: str) -> Part:
+    return Part(name=name, title=title, date="2026-11-30", cores=2, load=0.14, body="How it was done.\n\n")
+
+
+def test_each_section_says_when_and_on_what_it_was_measured():
+    page = render([a_part("jobs", "Job start"), a_part("scale", "Scale")])
+
+    first, second = page.split("\n## ")[1:]
+    assert first == (
+        "Job start\n`jobs`, measured on 2026-11-30, 2 cores, load before it 0.1.\n\nHow it was done.\n"
     )
-    start_ms = {DISK: [250.0] * 5, NGINX: [5.0] * 5}
-    return Record("2026-11-30", 2, 0.1, {"nginx": "1.2"}, [one, one], start_ms, {DISK: 40 * 1024 * 1024})
+    assert second.startswith("Scale\n`scale`, ")
+    assert page.endswith("How it was done.\n")
 
 
-def test_each_goal_is_judged_for_both_ledgers():
-    page = render(a_record(has_litellm=True), METHOD)
+def test_a_goal_is_judged_by_its_median_and_what_was_not_measured_is_said():
+    goals = [
+        (Goal("start", 1.2), [Spread(1.0, 1.1, 1.3), Spread(1.1, 1.25, 1.3)]),
+        (Goal("rate", 20, "a second", is_floor=True), [Spread(19, 19, 19), None]),
+    ]
 
-    assert "| added median, over nginx's | at most 3.5 | 9.67 **missed** | 3 met |" in page
-    assert (
-        "| requests a second at 32 connections, over nginx's | at least 0.3 | 0.25 **missed** | 0.4 met |"
-        in page
-    )
-    assert "| start to first answer | at most 500 ms | 250 met | not measured |" in page
-
-
-def test_a_run_without_litellm_says_so_where_its_figure_would_stand():
-    page = render(a_record(has_litellm=False), METHOD)
-
-    assert "| added median, over LiteLLM's | at most 0.02 | not measured | not measured |" in page
-    assert "| litellm |" not in page
+    assert goals_table(["warm", "cold"], goals).splitlines() == [
+        "|  | goal | warm | cold |",
+        "| --- | --- | --- | --- |",
+        "| start | at most 1.2 | 1.1 (1 to 1.3) met | 1.25 (1.1 to 1.3) **missed** |",
+        "| rate | at least 20 a second | 19 **missed** | not measured |",
+    ]
 
 
-def test_the_figures_of_every_way_stand_below_with_what_the_disk_takes():
-    page = render(a_record(has_litellm=True), METHOD)
-
-    assert "| direct |  | 50,000 | 100 |  |  |" in page
-    assert "| litellm | 16,000 |  |  |  |  |" in page
-    assert "takes this disk 180 µs" in page
-
-
-def test_a_reader_sees_how_busy_the_machine_was():
-    assert "2 rounds, 2 cores, load before it 0.1; nginx 1.2." in render(a_record(has_litellm=False), METHOD)
+def test_a_table_has_a_line_a_row():
+    assert table(["a", "b"], [["1", "2"], ["3", "4"]]) == "| a | b |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 |"
 
 
 def test_a_spread_is_shown_only_where_there_is_one():
     assert shown(Spread(1.234, 2.345, 3.456)) == "2.35 (1.23 to 3.46)"
     assert shown(Spread(1000.4, 1000.2, 1000.0)) == "1,000"
+    assert shown(None) == ""
+
+
+def test_a_number_has_three_digits_and_no_fraction_from_a_hundred_on():
+    assert [number(value) for value in (0.01234, 9.876, 99.94, 100.4, 12345.6)] == [
+        *("0.0123", "9.88", "99.9", "100", "12,346")
+    ]
