@@ -8,8 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-from rich.console import Console, Group
-from rich.live import Live
+from rich.console import Group
 from rich.text import Text
 
 from instrument.money import show_usd
@@ -17,6 +16,7 @@ from instrument.schema.ledger import LedgerSummary
 from instrument.schema.state import TaskState
 from instrument.schema.vocabulary import Outcome, Stage
 from instrument.show import plain, show_ms
+from loop.display import Display, one_line
 from loop.machine.effects import Effect
 from loop.machine.facts import Facts
 from loop.progress import Progress, bill_of
@@ -29,9 +29,7 @@ class LiveProgress(Progress):
 
     def __init__(self, stream: TextIO, *, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(stream, clock=clock)
-        # The caller has looked: variables such as FORCE_COLOR have no say in it.
-        self._console = Console(file=stream, force_terminal=True, soft_wrap=False)
-        self._live: Live | None = None
+        self._display = Display(stream)
         self._state: TaskState | None = None
         self._limit_ms: int | None = None
 
@@ -56,20 +54,18 @@ class LiveProgress(Progress):
         self._state = after
         if after.stage.is_terminal:
             self.close()
-        elif self._live is not None:
+        elif self._display.is_shown:
             self._draw("…", "")
 
     def close(self) -> None:
         """Take the view away and give the cursor back."""
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
+        self._display.close()
 
     def _say(self, text: str) -> None:
-        if self._live is None:
-            super()._say(text)
+        if self._display.is_shown:
+            self._display.say(text)
         else:
-            self._console.print(Text(text), soft_wrap=True)
+            super()._say(text)
 
     def _draw(self, job: str, doing: str, ledger: LedgerSummary | None = None) -> None:
         state = self._state
@@ -79,24 +75,15 @@ class LiveProgress(Progress):
             state.spend.microusd + (ledger.cost_microusd if ledger else 0),
             lower_bound=state.spend.lower_bound,
         )
-        rows = [self._stages(state.stage), _row(f"{job}; {spent} in all")]
+        rows = [self._stages(state.stage), one_line(f"{job}; {spent} in all")]
         if doing:
-            rows.append(_row(f"$ {plain(doing)}", "dim"))
-        if self._live is None:
-            self._live = Live(
-                console=self._console,
-                auto_refresh=False,
-                transient=True,
-                redirect_stdout=False,
-                redirect_stderr=False,
-            )
-            self._live.start()
-        self._live.update(Group(*rows), refresh=True)
+            rows.append(one_line(f"$ {plain(doing)}", "dim"))
+        self._display.show(Group(*rows))
 
     def _stages(self, now: Stage) -> Text:
         """Those passed, the present one, those ahead; a task that was sent back has some ahead again."""
-        passed, present = ("+ ", "> ") if self._console.options.ascii_only else ("✓ ", "▸ ")
-        row = _row("")
+        passed, present = ("+ ", "> ") if self._display.console.options.ascii_only else ("✓ ", "▸ ")
+        row = one_line("")
         for stage in _STAGES:
             if stage is now:
                 row.append(f"{present}{stage}  ", "bold")
@@ -105,8 +92,3 @@ class LiveProgress(Progress):
             else:
                 row.append(f"{stage}  ", "dim")
         return row
-
-
-def _row(text: str, style: str = "") -> Text:
-    """One line, cut at the terminal's width."""
-    return Text(text, style, no_wrap=True, overflow="ellipsis")

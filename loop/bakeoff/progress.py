@@ -8,15 +8,12 @@ from collections.abc import Callable, Mapping
 from io import StringIO
 from typing import TextIO
 
-from rich.console import Console
-from rich.live import Live
-from rich.text import Text
-
 from instrument.money import show_usd
 from instrument.schema.ledger import LedgerSummary
 from instrument.schema.state import TaskState
 from instrument.schema.vocabulary import Outcome
 from instrument.show import show_ms
+from loop.display import Display, one_line
 from loop.machine.effects import FOLDER_LABELS, Effect
 from loop.machine.facts import Facts
 from loop.progress import Progress, bill_of
@@ -33,14 +30,13 @@ class BakeoffProgress(Progress):
         super().__init__(stream, clock=clock)
         self._head = ""
         self._job = ""
-        self._console = Console(file=stream, force_terminal=True, soft_wrap=False) if is_live else None
-        self._live: Live | None = None
+        self._display = Display(stream) if is_live else None
 
     def cell(self, head: str) -> None:
         """A cell begins; `head` names it."""
         self._head = head
         self._job, self._spoke = "", self._clock()
-        if self._console is None:
+        if self._display is None:
             self._say(head)
         self._draw("")
 
@@ -55,7 +51,7 @@ class BakeoffProgress(Progress):
     def beats(self, elapsed_s: float, ledger: LedgerSummary, doing: str = "") -> None:  # noqa: ARG002 - the base's
         """Show how far the job is; without a terminal a line a minute."""
         far = f"{show_ms(int(elapsed_s * 1000))}{bill_of(ledger)}"
-        if self._console is None and self._clock() - self._spoke >= SIGN_OF_LIFE_S:
+        if self._display is None and self._clock() - self._spoke >= SIGN_OF_LIFE_S:
             self._spoke = self._clock()
             self._say(f"  {self._job}  {far}")
         self._draw(far)
@@ -65,30 +61,18 @@ class BakeoffProgress(Progress):
 
     def close(self) -> None:
         """Take the line away and give the cursor back."""
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
+        if self._display is not None:
+            self._display.close()
 
     def _say(self, text: str) -> None:
-        if self._live is None or self._console is None:
-            super()._say(text)
+        if self._display is not None and self._display.is_shown:
+            self._display.say(text)
         else:
-            self._console.print(Text(text), soft_wrap=True)
+            super()._say(text)
 
     def _draw(self, far: str) -> None:
-        if self._console is None:
-            return
-        if self._live is None:
-            self._live = Live(
-                console=self._console,
-                auto_refresh=False,
-                transient=True,
-                redirect_stdout=False,
-                redirect_stderr=False,
-            )
-            self._live.start()
-        line = f"{self._head}  {self._job}  {far}"
-        self._live.update(Text(line, no_wrap=True, overflow="ellipsis"), refresh=True)
+        if self._display is not None:
+            self._display.show(one_line(f"{self._head}  {self._job}  {far}"))
 
 
 class CellProgress(Progress):
