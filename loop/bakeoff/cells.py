@@ -18,7 +18,6 @@ from loop.bakeoff.result import CellResult
 from loop.bakeoff.scratch import Scratch, open_scratch
 from loop.bakeoff.stories import story_for
 from loop.errors import UsageError
-from loop.git.checkout import Checkout
 from loop.git.store import Store
 from loop.machine.stops import STOPS
 from loop.request import RunRequest
@@ -120,8 +119,7 @@ def _agent(row: Row) -> str:
 
 
 def _store(folder: Path, plan: Plan, cell: Cell) -> Store:
-    path = Scratch(folder / cell.folder).home / "repos" / f"{plan.repo}.git"
-    return Store(path, Checkout(path, path, path, is_bare=True))
+    return Store.alone(Scratch(folder / cell.folder).home / "repos" / f"{plan.repo}.git")
 
 
 def _diff(

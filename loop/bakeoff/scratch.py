@@ -11,7 +11,8 @@ from pathlib import Path
 
 from loop.atomic import PRIVATE_FOLDER
 from loop.bakeoff.plan import Cell, Plan
-from loop.git.checkout import BRANCH, Checkout
+from loop.git.bare import NO_BRANCH, borrow_objects, init_bare
+from loop.git.checkout import BRANCH
 from loop.git.process import run_git
 from loop.git.profiles import SEALED
 from loop.git.store import Store
@@ -25,8 +26,7 @@ FILE_MODE = "100644"
 
 def source_of(folder: Path) -> Store:
     """The bake-off's own repository: it holds what every cell begins on."""
-    path = folder / SOURCE
-    return Store(path, Checkout(path, path, path, is_bare=True))
+    return Store.alone(folder / SOURCE)
 
 
 def make_source(folder: Path, store: Store, commits: Mapping[str, str]) -> Store:
@@ -38,7 +38,7 @@ def make_source(folder: Path, store: Store, commits: Mapping[str, str]) -> Store
         commits: Full ref name to the commit that it keeps, with its history.
     """
     source = source_of(folder)
-    _init(source.path, "factory-none")
+    _init(source.path, NO_BRANCH)
     refspecs = [f"{commit}:{ref}" for ref, commit in commits.items()]
     args = [*FETCH, str(store.path), *refspecs]
     run_git(args, profile=SEALED, git_dir=source.path, timeout_s=NETWORK_TIMEOUT_S)
@@ -120,12 +120,10 @@ def tidy(scratch: Scratch) -> None:
 def _clone(source: Path, path: Path, branch: str, start: str) -> None:
     """A bare repository with one branch, which borrows the source's objects."""
     _init(path, branch)
-    (path / "objects/info").mkdir(exist_ok=True)
-    (path / "objects/info/alternates").write_text(f"{source / 'objects'}\n")
+    borrow_objects(path, source / "objects")
     run_git(["update-ref", f"{BRANCH}{branch}", start], profile=SEALED, git_dir=path)
 
 
 def _init(path: Path, branch: str) -> None:
     path.mkdir(mode=PRIVATE_FOLDER)
-    args = ["init", "--quiet", "--bare", "--template=", f"--initial-branch={branch}"]
-    run_git([*args, "--object-format=sha1", str(path)], profile=SEALED)
+    init_bare(path, branch)

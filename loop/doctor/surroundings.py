@@ -21,6 +21,7 @@ from jobs.runner import DockerJobs
 from jobs.setup import setup_tag
 from loop.config import Config
 from loop.doctor.shelf import FoundShelf
+from loop.git.bare import borrow_objects
 from loop.git.checkout import Checkout, default_remote, find_checkout
 from loop.git.store import Store, open_store
 from loop.home import make_private
@@ -99,9 +100,7 @@ class Surroundings:
         store = open_store(
             make_private(self.scratch / "home"), self.config.repo.name, self.checkout, self.branch
         )
-        borrowed = store.path / "objects" / "info" / "alternates"
-        borrowed.parent.mkdir(exist_ok=True)
-        borrowed.write_text(f"{self.checkout.common_dir / 'objects'}\n", "utf-8", "surrogateescape")
+        borrow_objects(store.path, self.checkout.common_dir / "objects")
         return store
 
     @cached_property

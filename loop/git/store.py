@@ -11,6 +11,7 @@ from pathlib import Path
 from instrument.schema.base import Frozen
 from loop.atomic import write_atomic
 from loop.git import packs, reading, tips
+from loop.git.bare import NO_BRANCH, init_bare
 from loop.git.checkout import Checkout
 from loop.git.errors import CheckoutUnfitError, GitCommandError, RepositoryMismatchError
 from loop.git.inputs import InputsDigest, TreeEntry, digest_inputs
@@ -38,6 +39,11 @@ class Store:
 
     path: Path
     checkout: Checkout
+
+    @classmethod
+    def alone(cls, path: Path) -> "Store":
+        """Of a bare repository that is a copy of nobody's: it is its own checkout."""
+        return cls(path, Checkout(path, path, path, is_bare=True))
 
     def git(self, args: Sequence[str], *, stdin: bytes = b"", check: bool = True) -> GitEnd:
         """Run git here, sealed."""
@@ -170,9 +176,7 @@ def open_store(home: Path, name: str, checkout: Checkout, branch: str) -> Store:
 def _create(path: Path) -> None:
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.parent.chmod(0o700)
-    # HEAD never names a branch that exists: newer git reads attributes of a bare repository from HEAD.
-    args = ["init", "--quiet", "--bare", "--template=", "--shared=0600", "--initial-branch=factory-none"]
-    run_git([*args, "--object-format=sha1", str(path)], profile=SEALED)
+    init_bare(path, NO_BRANCH, "--shared=0600")
 
 
 def _root_commits(checkout: Checkout, branch: str) -> tuple[str, ...]:

@@ -13,9 +13,9 @@ from pathlib import Path
 from instrument.found import find_home
 from loop.atomic import write_atomic
 from loop.errors import BusyError
+from loop.git.bare import init_bare
 from loop.git.checkout import Checkout
-from loop.git.process import require_git, run_git
-from loop.git.profiles import SEALED
+from loop.git.process import require_git
 from loop.git.store import Store
 from loop.home import make_private
 from loop.leases import try_lease
@@ -34,8 +34,7 @@ class Place:
         """An empty repository of ours; what an earlier one of this name held goes."""
         path = self.folder / f"{name}.git"
         shutil.rmtree(path, ignore_errors=True)
-        args = ["init", "--quiet", "--bare", "--template=", "--initial-branch=factory-none", str(path)]
-        run_git(args, profile=SEALED)
+        init_bare(path)
         return Store(path, checkout)
 
     def clear(self) -> None:
