@@ -58,13 +58,8 @@ def out_cap(order: JobOrder, name: str) -> int | None:
     return OUT_CAPS.get(name)
 
 
-def out_total(order: JobOrder) -> int:
-    """The most bytes of the whole archive of `out/`."""
-    return most_out_bytes(order.limits)
-
-
 def most_out_bytes(limits: Limits) -> int:
-    """The same, of any job within these limits."""
+    """The most bytes of the whole archive of `out/`."""
     return 4 * limits.patch_bytes + 256 * MIB
 
 

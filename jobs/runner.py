@@ -17,7 +17,7 @@ from jobs.collect import (
     collect,
     end_of_container,
     may_have_cost,
-    out_total,
+    most_out_bytes,
 )
 from jobs.engine import Engine
 from jobs.engine.states import ContainerState, EngineInfo
@@ -214,7 +214,7 @@ class DockerJobs:
         get = self._engine.containers.get
         with contextlib.ExitStack() as stack:
             job = _with_files(pod.job)
-            out = get(job.id, f"{JOB_FOLDER}/out", max_bytes=out_total(order)) if job else None
+            out = get(job.id, f"{JOB_FOLDER}/out", max_bytes=most_out_bytes(order.limits)) if job else None
             stack.enter_context(out or contextlib.nullcontext())
             if going is not None:
                 settle(self._engine, going.id)

@@ -68,9 +68,14 @@ def _is_alive(engine: Engine, sidecar: ContainerState | None) -> bool:
     return seen is not None and seen.is_running
 
 
-def end_container(engine: Engine, container: str, within_s: float, signal: str = "SIGKILL") -> None:
-    """Send a signal and wait until the container has ended or the time is over."""
-    engine.containers.kill(container, signal)
+def end_container(engine: Engine, container: str, within_s: float) -> None:
+    """Kill the container and wait until it has ended or the time is over."""
+    engine.containers.kill(container, "SIGKILL")
+    await_end(engine, container, within_s)
+
+
+def await_end(engine: Engine, container: str, within_s: float) -> None:
+    """Wait until the container has ended or the time is over."""
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
         engine.containers.wait(container, min(END_LOOK_S, deadline - time.monotonic()))
@@ -80,6 +85,6 @@ def end_container(engine: Engine, container: str, within_s: float, signal: str =
 
 
 def settle(engine: Engine, sidecar: str) -> None:
-    """End the sidecar so that its ledger is complete: first politely, then for sure."""
-    end_container(engine, sidecar, SETTLE_S, "SIGTERM")
+    """Wait for a sidecar that was told to end, so that its ledger is complete; then end it for sure."""
+    await_end(engine, sidecar, SETTLE_S)
     end_container(engine, sidecar, END_S)
