@@ -27,7 +27,7 @@ from loop.git.errors import GitError
 from loop.home import make_private
 from loop.lint import lint_command
 from loop.new_task import write_new
-from loop.options import COUNTERS, read_glob, read_grant, read_ruling
+from loop.options import COUNTERS, read_glob, read_grant, read_ruling, repo_option
 from loop.problems import Problems
 from loop.progress import Progress
 from loop.replay.command import replay_command
@@ -38,7 +38,6 @@ from loop.signals import Interrupted, Signals
 
 T = TypeVar("T")
 RUNTIMES = [name.value for name in RuntimeName]
-FOLDER = click.Path(path_type=Path, exists=True)
 
 
 @click.group()
@@ -49,9 +48,7 @@ def main() -> None:
 
 @main.command()
 @click.argument("task")
-@click.option(
-    "--repo", type=click.Path(path_type=Path, exists=True), default=Path(), help="A folder of the repo."
-)
+@repo_option
 @click.option(
     "--ruling",
     "rulings",
@@ -224,7 +221,7 @@ def canary(*, as_json: bool) -> None:
 
 @main.command()
 @click.argument("slug")
-@click.option("--repo", type=FOLDER, default=Path(), help="A folder of the repo; else the current one.")
+@repo_option
 def new(slug: str, *, repo: Path) -> None:
     """Write tasks/NNN-SLUG.md from the template, under the next free number."""
     path = _guarded(lambda: write_new(slug, repo.resolve()))

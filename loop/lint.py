@@ -25,6 +25,7 @@ from loop.leases import try_lease
 from loop.machine.effects import Baseline, SetUp
 from loop.machine.guards import is_clean
 from loop.machine.keys import effect_key
+from loop.options import repo_option
 from loop.run import World
 from loop.shell.context import Context
 from loop.shell.orders import commands_order, setup_order
@@ -188,12 +189,7 @@ def lint_command(world: Callable[[], World], guarded: Callable[[Callable[[], int
 
     @click.command("lint")
     @click.argument("tasks", nargs=-1, required=True, metavar="TASK...")
-    @click.option(
-        "--repo",
-        type=click.Path(path_type=Path, exists=True),
-        default=Path(),
-        help="A folder of the repo; else the current one.",
-    )
+    @repo_option
     def command(tasks: tuple[str, ...], repo: Path) -> None:
         """Run the checks of each TASK on the base alone, one line a check; calls no model.
 

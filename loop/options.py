@@ -1,4 +1,4 @@
-"""Values of the command line that need more than click: rulings, grants, globs.
+"""What several commands take: the option that names the repo, and values that need more than click.
 
 Limits: reads the file that `@FILE` names, nothing else.
 """
@@ -6,12 +6,20 @@ Limits: reads the file that `@FILE` names, nothing else.
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
+import click
+
 from instrument.money import MICROUSD_PER_USD
 from loop.allowances import LOOKALIKE
 from loop.errors import UsageError
 from loop.globs import fault_of
 from loop.machine.resume import GRANTED
 
+repo_option = click.option(
+    "--repo",
+    type=click.Path(path_type=Path, exists=True),
+    default=Path(),
+    help="A folder of the repo; else the current one.",
+)
 COUNTERS = ", ".join(GRANTED)
 SCALES = {"usd": MICROUSD_PER_USD, "minutes": 60_000}
 """What one unit of a budget is in the state's own."""

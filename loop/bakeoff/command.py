@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from loop.options import repo_option
 from loop.progress import Progress
 from loop.run import World
 
@@ -40,9 +41,7 @@ def bakeoff_command(
     @click.option(
         "--repeat", type=click.IntRange(1, 100), default=1, help="How often each; more can tell more."
     )
-    @click.option(
-        "--repo", type=click.Path(path_type=Path, exists=True), default=Path(), help="A folder of the repo."
-    )
+    @repo_option
     @click.option("--resume", metavar="ID", help="Go on with this one; the same command does, too.")
     @click.option("--rescore", "rescored", metavar="ID", help="Check every accepted diff again.")
     @click.option(

@@ -7,6 +7,8 @@ from typing import Protocol, TypeVar
 
 import click
 
+from loop.options import repo_option
+
 T = TypeVar("T")
 
 
@@ -26,12 +28,7 @@ def doctor_command(guarded: Guarded) -> click.Command:
     """
 
     @click.command("doctor")
-    @click.option(
-        "--repo",
-        type=click.Path(path_type=Path, exists=True),
-        default=Path(),
-        help="A folder of the repo; else the current one.",
-    )
+    @repo_option
     @click.option("--json", "is_json", is_flag=True, help="Print one object a check, each on its own line.")
     @click.option(
         "--suggest",

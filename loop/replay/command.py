@@ -24,6 +24,7 @@ import click
 from instrument.schema.base import Frozen
 from loop.errors import Exit, UsageError
 from loop.git.checkout import Checkout, default_branch, find_checkout
+from loop.options import repo_option
 from loop.replay.carry import carry, place_name
 from loop.replay.history import History, read_history
 from loop.replay.place import Place, open_place
@@ -156,12 +157,7 @@ def replay_command(world: Callable[[], World], guarded: Callable[[Callable[[], i
     """
 
     @click.command("replay")
-    @click.option(
-        "--repo",
-        type=click.Path(path_type=Path, exists=True),
-        default=Path(),
-        help="A folder of the repo; else the current one.",
-    )
+    @repo_option
     @click.option(
         "--last", type=click.IntRange(min=1), help=f"The last N commits of the default branch; else {LAST}."
     )
