@@ -25,9 +25,10 @@ from loop.git.bare import borrow_objects
 from loop.git.checkout import Checkout, default_remote, find_checkout
 from loop.git.store import Store, open_store
 from loop.home import make_private
-from loop.problems import Problem, Problems
+from loop.problems import Problems
 from loop.session import read_default, read_providers
 from loop.shell.context import Context, Provider
+from loop.shell.orders import digest_of_inputs
 from loop.taskfile import Task, parse_task, task_number
 from loop.together import terms_for
 
@@ -202,11 +203,8 @@ class Surroundings:
         config = self.config
         if not config.cached:
             return self.job_image
-        digest = self.store.inputs_digest(self.tip, config.inputs)
-        if digest.unmatched:
-            sentence = f"[setup] inputs: no file matches {', '.join(digest.unmatched)}"
-            raise Problems([Problem(config.path, config.lines.of("setup", "inputs"), sentence)])
-        found = self.engine.images.inspect(setup_tag(self.job_image, config.cached, digest.sha256))
+        digest = digest_of_inputs(self.store, config, self.tip)
+        found = self.engine.images.inspect(setup_tag(self.job_image, config.cached, digest))
         return found.id if found else None
 
     def close(self) -> None:

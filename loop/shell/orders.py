@@ -22,6 +22,7 @@ from jobs.order import (
 )
 from loop.atomic import PRIVATE_FOLDER
 from loop.config import Config
+from loop.git.store import Store
 from loop.machine.effects import (
     AgentEffect,
     Baseline,
@@ -74,6 +75,20 @@ def setup_order(context: Context, state: TaskState, effect: SetUp, papers: Paper
     return setup_order_at(context, state, papers, commit=effect.base, key=effect.key)
 
 
+def digest_of_inputs(store: Store, config: Config, commit: str) -> str:
+    """SHA-256 over what the cached set-up reads, as a commit has it.
+
+    Raises:
+        Problems: A declared input matches no file.
+    """
+    digest = store.inputs_digest(commit, config.inputs)
+    if digest.unmatched:
+        line = config.lines.of("setup", "inputs")
+        names = ", ".join(digest.unmatched)
+        raise Problems([Problem(config.path, line, f"[setup] inputs: no file matches {names}")])
+    return digest.sha256
+
+
 def setup_order_at(
     context: Context, state: TaskState, papers: Papers, *, commit: str, key: str
 ) -> SetupOrder:
@@ -83,18 +98,14 @@ def setup_order_at(
         Problems: A declared input matches no file.
     """
     config = papers.config
-    digest = context.store.inputs_digest(commit, config.inputs)
-    if digest.unmatched:
-        line = config.lines.of("setup", "inputs")
-        names = ", ".join(digest.unmatched)
-        raise Problems([Problem(config.path, line, f"[setup] inputs: no file matches {names}")])
+    inputs_digest = digest_of_inputs(context.store, config, commit)
     packed = pack_for(context, commit, is_whole=config.limits.has_docker)
     return SetupOrder(
         identity=identity_of(state, key),
         base_image=config.image.base,
         dockerfile=papers.dockerfile,
         cached=config.cached,
-        inputs_digest=digest.sha256,
+        inputs_digest=inputs_digest,
         commit=commit,
         pack=packed.path,
         kept=packed.kept,
