@@ -64,6 +64,12 @@ class Counter:
             assert not [other for other in self.waiting if other < n]
             self._start(n)
 
+    def played(self, moves: list[tuple[str, int]]) -> "Counter":
+        """This one, after the moves."""
+        for kind, index in moves:
+            self.move(kind, index)
+        return self
+
     def _start(self, n: int) -> None:
         held, percent, written = self.requests[n - 1]
         self.running[n] = held * percent // 100 + written
@@ -76,9 +82,7 @@ class Counter:
 def test_the_budget_is_passed_by_what_one_moment_writes_or_by_one_call_alone(
     requests: list[tuple[int, int, int]], moves: list[tuple[str, int]]
 ) -> None:
-    counter = Counter(requests)
-    for kind, index in moves:
-        counter.move(kind, index)
+    counter = Counter(requests).played(moves)
     while counter.running:
         counter.end(min(counter.running))
     assert counter.account.spent_microusd <= BUDGET + counter.most_beyond
@@ -89,9 +93,7 @@ def test_the_budget_is_passed_by_what_one_moment_writes_or_by_one_call_alone(
 def test_whoever_waits_starts_or_is_refused_once_those_before_it_have_ended(
     requests: list[tuple[int, int, int]], moves: list[tuple[str, int]]
 ) -> None:
-    counter = Counter(requests)
-    for kind, index in moves:
-        counter.move(kind, index)
+    counter = Counter(requests).played(moves)
     while counter.running:
         counter.end(max(counter.running))
     assert not counter.waiting
