@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from jobs.engine import Engine
 from jobs.errors import EngineUnavailableError
@@ -16,7 +16,7 @@ from jobs.pod import OURS, select_labels
 RAM_DISK = Path("/dev/shm")
 NEEDED_BYTES = 2 * 1024**3
 # A noisy machine is no fault of the code.
-settings.register_profile("calm", deadline=None)
+settings.register_profile("calm", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("calm")
 
 

@@ -114,7 +114,7 @@ def test_the_first_command_broke_a_unit_test_and_went_back(landed: Loop) -> None
     assert outcomes.count(Outcome.CHECK_DOUBTED) == outcomes.count(Outcome.CHECK_FAILED) == 1
     assert (landed.state.counters.coder_rounds, landed.state.counters.review_rounds) == (2, 1)
     failed = [event for event in landed.of_kind("check_ended") if event.exit_code]
-    assert [event.name for event in failed] == ["instrument"] * 2
+    assert [event.name for event in failed] == ["instrument"] * 2, said_by(landed, failed[-1].key)[-9000:]
     assert len({event.key for event in failed}) == 2
     assert all("0.0544" in said_by(landed, event.key) for event in failed)
     assert landed.state.flaky == ()
