@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Literal
 
 from filelock import FileLock, Timeout
-from pydantic import AwareDatetime, NonNegativeInt
+from pydantic import AwareDatetime, NonNegativeInt, ValidationError
 
 from instrument.found import find_tasks
 from instrument.lines import readable
 from instrument.schema.base import Frozen
 from instrument.schema.events import AnyEvent
+from instrument.schema.owner import OWNER_FILE, Owner
 from instrument.schema.state import TaskState
 from instrument.schema.vocabulary import EffectKind, Stage, StopReason
 from instrument.states import read_state
@@ -32,7 +33,7 @@ class Standing(Frozen):
     schema_version: Literal[1] = 1
     task_id: str
     how: Literal["interrupted", "waiting", "running", "unreadable"]
-    """Waiting: stopped for a person. Interrupted: a stage is open and no loop holds the task."""
+    """Waiting: stopped for a person. Interrupted: a stage is open and nobody holds or drives the task."""
     stage: Stage | None
     effect: EffectKind | None
     """What is under way, or was when the loop died."""
@@ -42,6 +43,8 @@ class Standing(Frozen):
     pid: NonNegativeInt | None
     """Of the loop that holds it, or held it last."""
     host: str | None
+    driver: str | None = None
+    """Who carries it on over many processes; none: one loop at a time does."""
     cost_microusd: NonNegativeInt | None
     lower_bound: bool
     command: str | None
@@ -76,7 +79,8 @@ def _standing(home: Path) -> Iterator[Standing]:
 
 
 def _stand(task_id: str, folder: Path, state: TaskState | None, fault: str) -> Standing:
-    is_held = _is_held(folder / "lock")
+    driver = _driver(folder)
+    is_held = _is_held(folder / "lock") or (driver is not None and state is not None and state.stop is None)
     started, last = _last_run(folder)
     if state is None:
         how: Literal["interrupted", "waiting", "running", "unreadable"] = "unreadable"
@@ -94,6 +98,7 @@ def _stand(task_id: str, folder: Path, state: TaskState | None, fault: str) -> S
         since_utc=since,
         pid=started[1],
         host=started[2],
+        driver=driver,
         cost_microusd=state.spend.microusd if state else None,
         lower_bound=state.spend.lower_bound if state else True,
         command=None if how == "running" else _command(folder, state, task_id),
@@ -112,6 +117,14 @@ def _is_held(lock: Path) -> bool:
         return True
     mine.release()
     return False
+
+
+def _driver(folder: Path) -> str | None:
+    """Who drives the task; none where nobody does, or the mark cannot be read."""
+    try:
+        return Owner.model_validate_json((folder / OWNER_FILE).read_bytes()).driver
+    except (OSError, ValidationError):
+        return None
 
 
 def _last_run(folder: Path) -> tuple[tuple[datetime | None, int | None, str | None], datetime | None]:

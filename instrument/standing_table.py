@@ -36,7 +36,9 @@ def _lines(each: Standing, now: datetime) -> list[str]:
     since = UNKNOWN if for_ms is None else show_ms(for_ms)
     cost = show_amount(each.cost_microusd, lower_bound=each.lower_bound)
     lines = [f"  {each.task_id:<28} {_what(each):<24} {since:>9} {cost:>14}"]
-    if each.how == "running" and each.pid is not None:
+    if each.driver:
+        lines.append(f"    driven by the {each.driver}")
+    elif each.how == "running" and each.pid is not None:
         lines.append(f"    process {each.pid} on {each.host}")
     if each.fault:
         lines.append(f"    {each.fault}")

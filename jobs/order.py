@@ -21,6 +21,10 @@ class Identity:
     key: str
     task_id: str
     purpose: Purpose
+    home: str = ""
+    """The mark of the home whose job slots it takes; empty: it takes none."""
+    host: str = ""
+    """The label of the host among those of that home; empty: the plain one."""
 
 
 @dataclass(frozen=True, slots=True)

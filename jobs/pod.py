@@ -138,12 +138,17 @@ def select_labels(run_id: str, key: str | None = None) -> dict[str, str]:
 
 def object_labels(identity: Identity, role: Role, part: str) -> dict[str, str]:
     """The labels of a container or volume; `part` says which one of the pod's, such as `job` or `socket`."""
-    return select_labels(identity.run_id, identity.key) | {
-        "factory.task": identity.task_id,
-        "factory.purpose": identity.purpose.value,
-        "factory.part": part,
-        "factory.role": role.value,
-    }
+    of_slots = {"factory.home": identity.home, "factory.host": identity.host}
+    return (
+        select_labels(identity.run_id, identity.key)
+        | {
+            "factory.task": identity.task_id,
+            "factory.purpose": identity.purpose.value,
+            "factory.part": part,
+            "factory.role": role.value,
+        }
+        | {name: value for name, value in of_slots.items() if value}
+    )
 
 
 def pod_volumes(order: JobOrder) -> dict[str, str]:

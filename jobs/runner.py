@@ -34,6 +34,7 @@ from jobs.handover import (
 )
 from jobs.images import ImageShelf
 from jobs.launch import Launch
+from jobs.load import Load, look_at_load
 from jobs.objects import DockerObjects
 from jobs.order import JobOrder, SetupOrder
 from jobs.pod import (
@@ -120,6 +121,14 @@ class DockerJobs:
         """See `jobs.ports.Jobs.objects`."""
         return DockerObjects(self._engine, lambda: self._shelf().base(None)[1])
 
+    def load(self, home: str, host: str) -> Load:
+        """What runs now of a home and host, and beside it; see `look_at_load`.
+
+        Raises:
+            JobsError: The engine does not answer, or not well.
+        """
+        return look_at_load(self._engine, self._info.memory_bytes, home=home, host=host)
+
     def _shelf(self) -> ImageShelf:
         return ImageShelf(self._engine, locks=self._locks, say=self._say)
 
@@ -140,6 +149,12 @@ class DockerJobs:
         if pod.job is not None and pod.job.is_running:
             end_container(self._engine, pod.job.id, SETTLE_S)
         return self._collect(order)
+
+    def end(self, run_id: str, key: str) -> None:
+        """Kill a job's container and leave it there, for whoever waits for its end."""
+        for state in self._engine.containers.find(select_labels(run_id, key)):
+            if not _part(state):
+                self._engine.containers.kill(state.id)
 
     def release(self, run_id: str, key: str) -> None:
         """See `jobs.ports.Jobs.release`."""

@@ -151,6 +151,7 @@ def _world(progress: Progress | None = None) -> tuple[DockerJobs, World]:
         signals=signals,
         progress=progress,
         now=lambda: datetime.now(UTC),
+        load=jobs.load,
     )
     return jobs, world
 

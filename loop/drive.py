@@ -10,7 +10,6 @@ from pathlib import Path
 from signal import SIGINT
 from typing import Protocol
 
-from instrument.schema.events import AttemptCancelled, AttemptStarted
 from instrument.schema.state import TaskState
 from instrument.schema.vocabulary import EffectKind, Outcome
 from loop.journal import Journal
@@ -19,9 +18,9 @@ from loop.machine.effects import Effect
 from loop.machine.facts import CancelledFacts, Facts
 from loop.machine.judge import forestall, judge
 from loop.machine.plan import plan
-from loop.record import Entry, cancelled_entries, entries_of
 from loop.signals import Interrupted, Signals
 from loop.store import save_state
+from loop.transition import Transitions, round_of
 
 
 class Perform(Protocol):
@@ -55,6 +54,19 @@ class Watcher(Protocol):
         ...
 
 
+class JobSlots(Protocol):
+    """Whoever says when this host may run one more job."""
+
+    def __call__(self, key: str, *, has_begun: bool) -> AbstractContextManager[object]:
+        """Hold a slot for the job of this key; one that has begun is never made to wait."""
+        ...
+
+
+def unlimited(key: str, *, has_begun: bool) -> AbstractContextManager[object]:  # noqa: ARG001 - `JobSlots` has it
+    """Every job at once."""
+    return nullcontext()
+
+
 class Driver:
     """Drives one task; holds what does not change while it does."""
 
@@ -68,15 +80,13 @@ class Driver:
         signals: Signals,
         now: Callable[[], datetime],
         save: Callable[[Path, TaskState], None] = save_state,
-        job_slot: Callable[[], AbstractContextManager[object]] = nullcontext,
+        job_slot: JobSlots = unlimited,
     ) -> None:
-        self._folder = folder
-        self._journal = journal
+        self._writes = Transitions(folder, journal, save)
         self._shell = shell
         self._watcher = watcher
         self._signals = signals
         self._now = now
-        self._save = save
         self._job_slot = job_slot
 
     def drive(self, state: TaskState) -> TaskState:
@@ -92,24 +102,25 @@ class Driver:
 
     def _stop_before(self, state: TaskState, outcome: Outcome) -> TaskState:
         after = self._stamped(advance(state, outcome, None))
-        self._settle(entries_of(state, outcome, None, after, round_=0), after)
+        self._writes.settle(state, outcome, None, after)
         self._watcher.ended(state, outcome, after, None)
         return after
 
     def _step(self, state: TaskState) -> TaskState:
         effect = plan(state)
         is_under_way = state.attempt is not None and state.attempt.key == effect.key
-        # A wait after the intent was written would look like an interruption if it were killed.
-        with nullcontext() if is_under_way or not effect.kind.is_job else self._job_slot():
+        if not effect.kind.is_job:
+            return self._do(state, effect)
+        # A wait after the intent was written would look like an interruption if it were killed: only
+        # a set-up can stand it, which begins anew and may find its slot given away.
+        has_begun = is_under_way and effect.kind is not EffectKind.SET_UP
+        with self._job_slot(effect.key, has_begun=has_begun):
             return self._do(state, effect)
 
     def _do(self, state: TaskState, effect: Effect) -> TaskState:
         begun = begin(state, effect)
         resumed = begun is state
-        round_ = getattr(effect, "round", 0)
-        if not resumed:
-            self._save(self._folder, begun)
-        self._journal.append(AttemptStarted, key=effect.key, effect=effect.kind, round=round_)
+        self._writes.begin(begun, effect, resumed=resumed)
         self._watcher.began(begun, effect, resumed=resumed)
         try:
             with self._signals.interruptible():
@@ -119,26 +130,18 @@ class Driver:
             raise
         outcome = judge(begun, facts)
         after = self._stamped(advance(begun, outcome, facts))
-        self._settle(entries_of(begun, outcome, facts, after, round_=round_), after)
+        self._writes.settle(begun, outcome, facts, after, round_=round_of(effect))
         if after.attempt is None:
             self._shell.release(begun, effect.key)
         self._watcher.ended(begun, outcome, after, facts)
         return after
-
-    def _settle(self, entries: list[Entry], after: TaskState) -> None:
-        """Record, then decide: a crash between the two records again under the same identities."""
-        for kind, fields in entries:
-            self._journal.append(kind, **fields)
-        self._save(self._folder, after)
 
     def _cancel(self, begun: TaskState, effect: Effect, signal: int) -> None:
         """SIGINT ends the attempt; on SIGTERM the pod is left to be adopted."""
         if signal != SIGINT:
             return
         facts = self._shell.cancel(begun, effect, signal)
-        after = cancel(begun, facts)
-        entries = cancelled_entries(facts, EffectKind(effect.kind), getattr(effect, "round", 0))
-        self._settle([*entries, (AttemptCancelled, {"key": effect.key, "signal": signal})], after)
+        self._writes.settle_cancelled(cancel(begun, facts), effect, facts)
         self._shell.release(begun, effect.key)
 
     def _stamped(self, state: TaskState) -> TaskState:

@@ -3,8 +3,11 @@
 Limits: makes and moves folders, reads nothing; the caller holds the task's lock.
 """
 
+import hashlib
+import os
 from pathlib import Path
 
+from instrument.schema.owner import OWNER_FILE
 from loop.atomic import PRIVATE_FOLDER
 
 LOCK_FILE = "lock"
@@ -18,18 +21,23 @@ def make_private(folder: Path) -> Path:
     return folder
 
 
+def mark_of(home: Path) -> str:
+    """12 hex digits that say of a container which home of this machine it belongs to."""
+    return hashlib.sha256(os.fsencode(home.resolve())).hexdigest()[:12]
+
+
 def task_folder(home: Path, task_id: str) -> Path:
     """The task's folder, made 0700 where it is absent."""
     return make_private(home / "tasks" / task_id)
 
 
 def set_aside(folder: Path) -> Path:
-    """Move what a task's folder holds to `<task-id>.old-N`, for a new beginning; the lock stays."""
+    """Move what a task's folder holds to `<task-id>.old-N`, for a new beginning; lock and owner stay."""
     n = 1
     while (target := folder.with_name(f"{folder.name}.old-{n}")).exists():
         n += 1
     target.mkdir(mode=PRIVATE_FOLDER)
     for entry in folder.iterdir():
-        if entry.name != LOCK_FILE:
+        if entry.name not in (LOCK_FILE, OWNER_FILE):
             entry.rename(target / entry.name)
     return target

@@ -61,7 +61,7 @@ def hold_briefly(path: Path, timeout_s: float, what: str) -> Iterator[None]:
 
 def _take(path: Path, timeout_s: float) -> Lease | None:
     make_private(path.parent)
-    lock = FileLock(path, timeout=timeout_s, mode=PRIVATE_FILE)
+    lock = FileLock(path, timeout=timeout_s, mode=PRIVATE_FILE, thread_local=False)
     try:
         lock.acquire()
     except Timeout:

@@ -7,7 +7,7 @@ import secrets
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +30,8 @@ from loop.run import World
 from loop.shell.context import Context
 from loop.shell.orders import commands_order, setup_order
 from loop.shell.packing import hold_if_large, packs_folder
-from loop.slots import job_count, job_slot
+from loop.slotfiles import Need
+from loop.slots import host_of, job_slot
 from loop.together import baseline_checks
 
 RED = 1
@@ -92,10 +93,15 @@ def _lint_one(drafts: Drafts, draft: Draft, world: World) -> tuple[Verdict, ...]
         raise BusyError(f"{draft.task_id}: another `factory lint` runs its checks; wait for it")
     with lease:
         state = _begin(context, drafts, draft)
-        count = job_count(world.environment)
+        host = host_of(context.home, world.environment, world.load)
+        memory_bytes = draft.papers.config.limits.memory_bytes
+
+        def slot(key: str) -> AbstractContextManager[None]:
+            need = Need(key=key, memory_bytes=memory_bytes)
+            return job_slot(host, need, None, say=world.progress.note)
+
         try:
-            with job_slot(context.home, count, None, say=world.progress.note):
-                end = _run(context, state, draft, drafts.base)
+            end = _run(context, state, draft, drafts.base, slot)
         except ImageUnfitError as error:
             return (Verdict(f"set-up fails on the base: {error}", is_good=False, evidence=error.evidence),)
         finally:
@@ -131,16 +137,24 @@ def _begin(context: Context, drafts: Drafts, draft: Draft) -> TaskState:
     )
 
 
-def _run(context: Context, state: TaskState, draft: Draft, base: str) -> JobEnd:
+def _run(
+    context: Context,
+    state: TaskState,
+    draft: Draft,
+    base: str,
+    slot: Callable[[str], AbstractContextManager[None]],
+) -> JobEnd:
     key = effect_key(state, EffectKind.SET_UP, base)
     begun = _with_attempt(state, key, EffectKind.SET_UP, "jobs/0000-setup")
     if not draft.papers.config.limits.has_docker:
         hold_if_large(context, base)
-    image = context.jobs.set_up(setup_order(context, begun, SetUp(key=key, base=base), draft.papers))
+    with slot(key):
+        image = context.jobs.set_up(setup_order(context, begun, SetUp(key=key, base=base), draft.papers))
     key = effect_key(state, EffectKind.BASELINE, base, image)
     begun = _with_attempt(state, key, EffectKind.BASELINE, JOB_FOLDER)
     effect = Baseline(key=key, round=1, commit=base, image=image, deadline_ms=state.terms.job_ms)
-    return context.jobs.run(commands_order(context, begun, effect, draft.papers), resumed=False)
+    with slot(key):
+        return context.jobs.run(commands_order(context, begun, effect, draft.papers), resumed=False)
 
 
 def _with_attempt(state: TaskState, key: str, kind: EffectKind, folder: str) -> TaskState:

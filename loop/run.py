@@ -37,7 +37,8 @@ from loop.sharing import settle_hold, share
 from loop.shell.orders import asked_providers
 from loop.shell.shell import Shell
 from loop.signals import Interrupted, Signals
-from loop.slots import job_count, job_slot
+from loop.slotfiles import Need
+from loop.slots import LookAtLoad, host_of, job_slot, leases_alone
 from loop.store import StateCorruptError, load_state, save_state
 from loop.waiting import busy_as_waiting, until_reset, wait_for
 
@@ -51,6 +52,8 @@ class World:
     signals: Signals
     progress: Progress
     now: Callable[[], datetime]
+    load: LookAtLoad = leases_alone
+    """What runs on the engine, for the job slots."""
     before_paid: Callable[[], None] = lambda: None
     """Called before the first model call that costs money can be made: the canary's place."""
     save: Callable[[Path, TaskState], None] = save_state
@@ -67,7 +70,7 @@ def run(request: RunRequest, world: World) -> Ending:
         Interrupted: A signal ended it; the text for the person has been said.
     """
     with open_session(request, jobs=world.jobs, environment=world.environment, now=world.now) as session:
-        places = _places(session, request)
+        places = places_of(session, request)
         try:
             state = None if request.restart else load_state(session.folder)
         except StateCorruptError as error:
@@ -94,7 +97,7 @@ def _run(
         if request.dry_run:
             return preview(session, state, places)
         if request.restart:
-            _begin_again(session, world)
+            begin_again(session, world)
         world.save(session.folder, state)
     else:
         session = with_choices_of(session, state)
@@ -143,9 +146,9 @@ def _carry(
     with _journal(session, state, world) as journal:
         for kind, fields in entries:
             journal.append(kind, **fields)
-        _save_rulings(session.folder, state)
+        save_rulings(session.folder, state)
         world.save(session.folder, state)
-        _reap(session, state)
+        reap_settled(session, state)
         if not state.stage.is_terminal:
             if asked_providers(session.context, state.terms):
                 world.before_paid()
@@ -161,13 +164,13 @@ def _carry(
             )
             with waiting:
                 state = _drive(session, world, journal, state, places)
-            settle_hold(session, state, failed=_red_checks(state), now=now)
-        ending = _end(session, state, places)
+            settle_hold(session, state, failed=red_checks(state), now=now)
+        ending = conclude(session, state, places)
         journal.append(RunEnded, exit_code=ending.result.exit_code)
     return ending
 
 
-def _red_checks(state: TaskState) -> tuple[str, ...]:
+def red_checks(state: TaskState) -> tuple[str, ...]:
     """Names of the checks that failed on the base: the details of that stop begin with them."""
     details = state.stop.details if state.stop else ()
     return tuple(line.partition(":")[0] for line in details if ": exit code" in line or "timed out" in line)
@@ -205,10 +208,11 @@ def _drive(session: Session, world: World, journal: Journal, state: TaskState, p
         signals=world.signals,
         now=world.now,
         save=world.save,
-        job_slot=lambda: job_slot(
-            session.context.home,
-            job_count(world.environment),
+        job_slot=lambda key, *, has_begun: job_slot(
+            host_of(session.context.home, world.environment, world.load),
+            Need(key=key, memory_bytes=session.config.limits.memory_bytes),
             None,
+            has_begun=has_begun,
             say=world.progress.note,
             sleep=world.sleep,
             interrupted=world.signals.check,
@@ -225,7 +229,8 @@ def _drive(session: Session, world: World, journal: Journal, state: TaskState, p
         world.progress.close()
 
 
-def _places(session: Session, request: RunRequest) -> Places:
+def places_of(session: Session, request: RunRequest) -> Places:
+    """Where a brief points to, with the command that continues the task by hand."""
     root = session.context.store.checkout.root
     words = ["factory", "run", session.task_path]
     if Path.cwd() != root:
@@ -240,7 +245,7 @@ def _places(session: Session, request: RunRequest) -> Places:
     )
 
 
-def _begin_again(session: Session, world: World) -> None:
+def begin_again(session: Session, world: World) -> None:
     """Keep the old folder under another name; its pod goes, its cost stays in the report."""
     with suppress(StateCorruptError, UsageError, JobsError):
         old = load_state(session.folder)
@@ -250,13 +255,13 @@ def _begin_again(session: Session, world: World) -> None:
     world.progress.note(f"{session.task_id} begins again; the old run is kept in {kept}")
 
 
-def _reap(session: Session, state: TaskState) -> None:
+def reap_settled(session: Session, state: TaskState) -> None:
     """Take away what a killed loop left under keys that are settled."""
     with suppress(JobsError):
         session.context.jobs.reap(state.run_id, keep=state.attempt.key if state.attempt else None)
 
 
-def _save_rulings(folder: Path, state: TaskState) -> None:
+def save_rulings(folder: Path, state: TaskState) -> None:
     """`rulings.md` for a person to read; the state decides."""
     if state.rulings:
         text = "\n".join(f"## At {_about(ruling)}\n\n{ruling.text}\n" for ruling in state.rulings)
@@ -267,7 +272,8 @@ def _about(ruling: Ruling) -> str:
     return f"{ruling.stop}, on {ruling.finding}" if ruling.finding else str(ruling.stop)
 
 
-def _end(session: Session, state: TaskState, places: Places) -> Ending:
+def conclude(session: Session, state: TaskState, places: Places) -> Ending:
+    """Write the brief of a task that is stopped, or compose the bill of one that is done."""
     result = result_of(state, session.folder)
     if state.stage is Stage.STOPPED:
         text = write_brief(state, places)

@@ -1,13 +1,13 @@
 """The tasks that are under way on a repo, each with what it may touch.
 
-Limits: files below `<home>/running/<repo>`, valid only while the process that wrote one holds the
-lock beside it.
+Limits: files below `<home>/running/<repo>`. One is valid while the process that wrote it holds the
+lock beside it; one of a driver that outlives its processes is, until it is withdrawn.
 """
 
 import os
 import socket
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -20,13 +20,10 @@ from instrument.schema.base import Frozen
 from instrument.schema.vocabulary import WaitedFor
 from loop.atomic import write_atomic
 from loop.errors import BusyError
-from loop.home import make_private
-from loop.leases import Lease, hold_briefly, try_lease
+from loop.leases import Lease, try_lease
 from loop.overlap import find_overlap
-from loop.slots import try_task_slot
+from loop.runningfiles import door, driver_of, file_of, forget, lock_of, under_way
 from loop.waiting import Waiting
-
-TIMEOUT_S = 30
 
 
 class Running(Frozen):
@@ -40,11 +37,16 @@ class Running(Frozen):
     """Gitignore patterns of every path that the task may touch, allowed protected ones too."""
     generated: tuple[str, ...] = ()
     since_utc: AwareDatetime
+    driver: str = ""
+    """Who carries the task on over many processes, such as `engine`; empty: the one process does."""
 
 
-def this_process(task_id: str, files: Sequence[str], generated: Sequence[str], now: datetime) -> Running:
-    """What this process publishes of the task that it is about to carry on."""
+def this_process(
+    task_id: str, files: Sequence[str], generated: Sequence[str], now: datetime, *, driver: str = ""
+) -> Running:
+    """What this process publishes of the task that it, or its driver, is about to carry on."""
     return Running(
+        driver=driver,
         task_id=task_id,
         pid=os.getpid(),
         host=socket.gethostname(),
@@ -61,34 +63,33 @@ class Blocker:
     task_id: str
     where: str
     """A path or two patterns, in words; of a file that cannot be read: that it is not known."""
-    pid: int | None = None
-    host: str | None = None
+    who: str = ""
+    """The process or the driver that carries it on; empty: not known."""
 
     def line(self, task_id: str) -> str:
         """Why `task_id` has to wait."""
-        who = f" (process {self.pid} on {self.host})" if self.pid else ""
+        who = f" ({self.who})" if self.who else ""
         return f"{task_id} waits for {self.task_id}{who}: both may touch {self.where}"
 
 
 class Claim:
     """A task's place among those under way, with its slot; the end of a `with` block gives both back."""
 
-    def __init__(self, home: Path, repo: str, file: Path, leases: tuple[Lease, ...]) -> None:
+    def __init__(self, home: Path, repo: str, file: Path, lease: Lease) -> None:
         self._home = home
         self._repo = repo
         self._file = file
-        self._leases = leases
+        self._lease: Lease | None = lease
 
     def release(self) -> None:
         """Stand in nobody's way any more; may be called twice."""
-        if not self._leases:
+        if self._lease is None:
             return
-        with suppress(BusyError), _door(self._home, self._repo):
-            _forget(self._file)
+        with suppress(BusyError), door(self._home, self._repo):
+            forget(self._file)
         # Without the door the file stays: its lock is free below, so that the next look removes it.
-        for lease in self._leases:
-            lease.release()
-        self._leases = ()
+        self._lease.release()
+        self._lease = None
 
     def __enter__(self) -> Self:
         return self
@@ -116,70 +117,111 @@ def claim(home: Path, repo: str, mine: Running, tracked: Iterable[str], *, count
         BusyError: The lock was not free for half a minute, or another process carries this task on.
         OSError: The file cannot be written; nothing is held.
     """
-    folder = make_private(home / "running" / repo)
-    with _door(home, repo):
-        blocker = _find_blocker(folder, mine.task_id, mine.files, tracked, mine.generated)
-        if blocker is not None:
-            return Waiting(blocker.line(mine.task_id), WaitedFor.TASK)
-        slot = try_task_slot(home, repo, count)
-        if slot is None:
-            ids = ", ".join(file.stem for file in _under_way(folder)) or repo
-            line = f"{mine.task_id} waits for a task slot of {repo} (there are {count}): {ids}"
-            return Waiting(line, WaitedFor.SLOT)
-        file = folder / f"{mine.task_id}.json"
-        lease = try_lease(_lock_of(file))
+    file = file_of(home, repo, mine.task_id)
+    with door(home, repo):
+        valid = under_way(file.parent)
+        waiting = None if file in valid else _refusal(valid, repo, mine, tracked, count)
+        if waiting is not None:
+            return waiting
+        lease = None if file in valid else try_lease(lock_of(file))
         if lease is None:
-            slot.release()
-            raise BusyError(f"{mine.task_id}: another loop carries this task on; wait for it")
+            who = f"the {driver}" if (driver := driver_of(file)) else "another loop"
+            raise BusyError(f"{mine.task_id}: {who} carries this task on; wait for it")
         try:
             write_atomic(file, mine.model_dump_json().encode())
         except OSError:
             lease.release()
-            slot.release()
             raise
-        return Claim(home, repo, file, (lease, slot))
+        return Claim(home, repo, file, lease)
 
 
-def _find_blocker(
-    folder: Path, task: str, files: Sequence[str], tracked: Iterable[str], generated: Sequence[str]
-) -> Blocker | None:
-    paths = tuple(tracked)
-    for file in _under_way(folder):
-        if file.stem == task:
-            continue
-        try:
-            other = Running.model_validate_json(file.read_bytes())
-        except (OSError, ValidationError):
+def claim_durable(
+    home: Path, repo: str, mine: Running, tracked: Iterable[str], *, count: int
+) -> Waiting | None:
+    """Publish the task until `withdraw`, whatever becomes of this process; for the rest as `claim`.
+
+    Doing it again is no error: the same paths stay as they are, others are looked at anew, and where
+    those are refused the first claim stands.
+
+    Args:
+        home: The home that all loops share.
+        repo: `[repo] name`.
+        mine: With its driver.
+        tracked: Paths of the branch's tip.
+        count: How many tasks the repo may have under way.
+
+    Raises:
+        BusyError: The lock was not free for half a minute.
+        OSError: The file cannot be written; what was there stands.
+    """
+    if not mine.driver:
+        raise ValueError("a claim that outlives its process needs a driver")
+    file = file_of(home, repo, mine.task_id)
+    with door(home, repo):
+        valid = under_way(file.parent)
+        if file in valid and not driver_of(file):
+            return Waiting(f"{mine.task_id} waits for the loop that carries it on", WaitedFor.TASK)
+        old = _read(file) if file in valid else None
+        if old is not None and _means(old) == _means(mine):
+            return None
+        others = [each for each in valid if each != file]
+        waiting = _refusal(others, repo, mine, tracked, count)
+        if waiting is None:
+            write_atomic(file, mine.model_dump_json().encode())
+        return waiting
+
+
+def withdraw(home: Path, repo: str, task_id: str) -> None:
+    """Take a durable claim away; absent is no error, and one of a process is left alone.
+
+    Raises:
+        BusyError: The lock was not free for half a minute.
+    """
+    file = file_of(home, repo, task_id)
+    with door(home, repo):
+        if driver_of(file):
+            forget(file)
+
+
+def _refusal(
+    others: Sequence[Path], repo: str, mine: Running, tracked: Iterable[str], count: int
+) -> Waiting | None:
+    """Why the task cannot be under way beside these; none: it can."""
+    blocker = _find_blocker(others, mine, tuple(tracked))
+    if blocker is not None:
+        return Waiting(blocker.line(mine.task_id), WaitedFor.TASK)
+    if len(others) < count:
+        return None
+    ids = ", ".join(other.stem for other in others)
+    line = f"{mine.task_id} waits for a task slot of {repo} (there are {count}): {ids}"
+    return Waiting(line, WaitedFor.SLOT)
+
+
+def _find_blocker(others: Iterable[Path], mine: Running, paths: tuple[str, ...]) -> Blocker | None:
+    for file in others:
+        other = _read(file)
+        if other is None:
             return Blocker(file.stem, "paths that cannot be told: its file is unreadable")
         # Two bases may call different paths generated: then none is taken for it.
-        both = generated if tuple(generated) == other.generated else ()
-        if where := find_overlap(files, other.files, paths, generated=both):
-            return Blocker(other.task_id, where, other.pid, other.host)
+        both = mine.generated if mine.generated == other.generated else ()
+        if where := find_overlap(mine.files, other.files, paths, generated=both):
+            return Blocker(other.task_id, where, _who(other))
     return None
 
 
-def _under_way(folder: Path) -> Iterator[Path]:
-    """The files whose process lives, in order; those of dead ones are removed. Only behind the door."""
-    for file in sorted(folder.glob("[!.]*.json")):
-        lease = try_lease(_lock_of(file))
-        if lease is None:
-            yield file
-            continue
-        with lease:
-            _forget(file)
+def _read(file: Path) -> Running | None:
+    try:
+        return Running.model_validate_json(file.read_bytes())
+    except (OSError, ValidationError):
+        return None
 
 
-def _forget(file: Path) -> None:
-    # The lock file too: everybody opens it behind the door, so that nobody holds the removed one.
-    file.unlink(missing_ok=True)
-    _lock_of(file).unlink(missing_ok=True)
+def _who(running: Running) -> str:
+    if running.driver:
+        return f"driven by the {running.driver}"
+    return f"process {running.pid} on {running.host}"
 
 
-def _lock_of(file: Path) -> Path:
-    """Not the task's own lock: a look takes a free one for a moment, and a loop that starts would see it."""
-    return file.with_suffix(".lock")
-
-
-def _door(home: Path, repo: str) -> AbstractContextManager[None]:
-    what = f"other loops look at the running tasks of {repo}"
-    return hold_briefly(home / "running" / f"{repo}.lock", TIMEOUT_S, what)
+def _means(running: Running) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """What a claim says, whoever wrote it and when."""
+    return running.driver, running.files, running.generated

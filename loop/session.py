@@ -22,6 +22,7 @@ from loop.errors import BusyError, UsageError
 from loop.git.checkout import Checkout, default_branch, default_remote, find_checkout, read_committed
 from loop.git.store import open_store
 from loop.home import LOCK_FILE, make_private, task_folder
+from loop.ownership import check_owner
 from loop.problems import Problem, Problems
 from loop.provider_tables import AnthropicTable, OpenaiTable
 from loop.request import RunRequest
@@ -53,14 +54,44 @@ class Session:
 
 @contextmanager
 def open_session(
-    request: RunRequest, *, jobs: Jobs, environment: Mapping[str, str], now: Callable[[], datetime]
+    request: RunRequest,
+    *,
+    jobs: Jobs,
+    environment: Mapping[str, str],
+    now: Callable[[], datetime],
+    driver: str = "",
 ) -> Iterator[Session]:
     """Find the task and hold its lock for the block.
+
+    Args:
+        request: What the person asked for.
+        jobs: Runs the jobs.
+        environment: The host's.
+        now: The clock.
+        driver: Who asks, where that is one who carries tasks on over many processes.
 
     Raises:
         UsageError: There is no such repository or task.
         Problems: `factory.toml` is faulty.
-        BusyError: Another loop holds the task.
+        BusyError: Another loop holds the task, or another driver has it.
+        GitError: The repository cannot be used.
+    """
+    session = find_session(request, jobs=jobs, environment=environment, now=now)
+    # Before the lock, too: that another driver has the task says more than that somebody holds it.
+    check_owner(session.folder, session.task_id, driver)
+    with hold_lock(session.folder, session.task_id):
+        check_owner(session.folder, session.task_id, driver)
+        yield session
+
+
+def find_session(
+    request: RunRequest, *, jobs: Jobs, environment: Mapping[str, str], now: Callable[[], datetime]
+) -> Session:
+    """Find the task without holding it: what it is called and where it lives.
+
+    Raises:
+        UsageError: There is no such repository or task.
+        Problems: `factory.toml` is faulty.
         GitError: The repository cannot be used.
     """
     home = find_home(environment)
@@ -92,8 +123,7 @@ def open_session(
         model=request.model,
         story=request.story,
     )
-    with hold_lock(folder, task_id):
-        yield Session(context, task_id, task_path, config.repo.name, config)
+    return Session(context, task_id, task_path, config.repo.name, config)
 
 
 @contextmanager

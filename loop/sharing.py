@@ -54,7 +54,7 @@ def _place(session: Session, state: TaskState, now: datetime) -> Claim | Waiting
             hold_of(context.home, session.repo),
             task_id=state.task_id,
             tip=tip,
-            must_pass=_must_pass(papers),
+            must_pass=must_pass(papers),
         )
         if held is not None:
             return held
@@ -68,7 +68,8 @@ def _place(session: Session, state: TaskState, now: datetime) -> Claim | Waiting
     )
 
 
-def _must_pass(papers: Papers) -> tuple[str, ...]:
+def must_pass(papers: Papers) -> tuple[str, ...]:
+    """Names of the checks that a task's baseline has to pass."""
     names = (command.name for command in baseline_checks(papers.task, papers.config))
     return tuple(name for name in names if name not in papers.task.turns_green)
 
@@ -93,6 +94,6 @@ def settle_hold(session: Session, state: TaskState, *, failed: tuple[str, ...], 
                 home,
                 session.repo,
                 base=state.base,
-                passed=_must_pass(papers),
+                passed=must_pass(papers),
                 is_ancestor=session.context.store.is_ancestor,
             )

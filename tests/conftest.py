@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 
 from jobs.engine import Engine
 from jobs.errors import EngineUnavailableError
+from jobs.images import ImageShelf
 from jobs.pod import OURS, select_labels
 
 RAM_DISK = Path("/dev/shm")
@@ -68,3 +69,8 @@ def runs(engine: Engine) -> Iterator[set[str]]:
     networks = engine.networks({OURS: "1"})
     assert not left, f"left on the engine: {left}"
     assert not networks, f"networks of ours on the engine: {networks}"
+
+
+@pytest.fixture(scope="session")
+def job_image(engine: Engine) -> str:
+    return ImageShelf(engine).job()

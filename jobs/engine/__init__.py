@@ -55,6 +55,7 @@ class Engine:
             storage=str(raw.get("Driver", "")),
             cgroups=str(raw.get("CgroupVersion", "")),
             root=str(raw.get("DockerRootDir", "")),
+            memory_bytes=raw.get("MemTotal") or 0,
         )
 
     def networks(self, labels: Mapping[str, str]) -> tuple[str, ...]:

@@ -133,10 +133,16 @@ class Containers:
             timeout_s: Any = max(within_s, LEAST_WAIT_S)  # the SDK's types say whole seconds
             self._api.wait(container, timeout=timeout_s)
 
-    def find(self, labels: Mapping[str, str]) -> tuple[ContainerState, ...]:
-        """All containers, running or not, that carry every one of these labels with these values."""
+    def find(self, labels: Mapping[str, str], *, statuses: Sequence[str] = ()) -> tuple[ContainerState, ...]:
+        """All containers that carry every one of these labels with these values.
+
+        Args:
+            labels: An empty value means any.
+            statuses: Only those in one of these; none: running or not.
+        """
+        filters = label_filters(labels) | ({"status": list(statuses)} if statuses else {})
         with mapped("list containers"):
-            rows: Any = self._api.containers(all=True, filters=label_filters(labels))
+            rows: Any = self._api.containers(all=True, filters=filters)
         states = (self.inspect(row["Id"]) for row in rows)
         return tuple(state for state in states if state is not None)
 

@@ -35,6 +35,8 @@ class EngineInfo:
     """The version of the host's control groups, `1` or `2`."""
     root: str = ""
     """The folder on its host that holds what it keeps."""
+    memory_bytes: int = 0
+    """All that its host has; 0: it does not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ class ContainerState:
     image: str = ""
     """Id of the image that it was made from."""
     created_utc: datetime | None = None
+    memory_bytes: int = 0
+    """How much it may take; 0: as much as there is."""
 
     @property
     def is_running(self) -> bool:
@@ -113,6 +117,7 @@ def parse_container(raw: Any) -> ContainerState:  # noqa: ANN401 - the engine's 
         labels=raw["Config"].get("Labels") or {},
         image=raw.get("Image", ""),
         created_utc=parse_time(raw.get("Created", "")),
+        memory_bytes=(raw.get("HostConfig") or {}).get("Memory") or 0,
     )
 
 

@@ -20,7 +20,8 @@ from loop.leases import Lease, try_lease
 from loop.machine.stops import STOPS
 from loop.run import World
 from loop.signals import Interrupted
-from loop.slots import job_count, job_slot
+from loop.slotfiles import Need
+from loop.slots import host_of, job_slot
 
 LOCK_FILE = "lock"
 OF_THE_BASE = (StopReason.BASELINE_RED, StopReason.BASELINE_GREEN)
@@ -87,7 +88,7 @@ def _drive(folder: Path, world: World, progress: BakeoffProgress, budget_microus
             return Driven(result, why)
         name = name_of(result.plan, cell)
         progress.cell(head_of(cell.n, len(result.plan.cells), name, result.spent_microusd))
-        with _slot(world, progress):
+        with _slot(world, progress, f"bakeoff-{folder.name}-{cell.n}"):
             quiet = replace(world, progress=CellProgress(progress))
             found = run_cell(folder, result.plan, cell, quiet, cap_microusd)
         progress.note(f"[{cell.n}/{len(result.plan.cells)}] {name}: {ending_of(found)}")
@@ -106,11 +107,14 @@ def _ended_early(result: Result, name: str, stop: StopReason) -> Driven:
     return Driven(result, f"{name} stopped with {stop}. {STOPS[stop].sentence}")
 
 
-def _slot(world: World, progress: BakeoffProgress) -> AbstractContextManager[None]:
-    """A bake-off counts as one job among those of the person's home, whichever of its jobs runs."""
+def _slot(world: World, progress: BakeoffProgress, key: str) -> AbstractContextManager[None]:
+    """A bake-off counts as one job among those of the person's home, whichever of its jobs runs.
+
+    Those are of the cell's own home, so that no container there is taken for one more.
+    """
     return job_slot(
-        find_home(world.environment),
-        job_count(world.environment),
+        host_of(find_home(world.environment), world.environment, world.load),
+        Need(key=key),
         None,
         say=progress.note,
         sleep=world.sleep,

@@ -24,7 +24,8 @@ from loop.replay.record import Line
 from loop.replay.whole import carry_as_jobs
 from loop.run import World
 from loop.session import config_on
-from loop.slots import job_count, job_slot
+from loop.slotfiles import Need
+from loop.slots import host_of, job_slot
 
 MOST_LANES = 4
 STEPS_A_LANE = 25
@@ -55,8 +56,8 @@ def carry(
     with ExitStack() as stack:
         engine = stack.enter_context(closing(Engine.connect()))
         image = _job_image(engine, checkout, branch, world.progress.note)
-        home, count = find_home(world.environment), job_count(world.environment)
-        stack.enter_context(job_slot(home, count, None, say=world.progress.note))
+        host = host_of(find_home(world.environment), world.environment, world.load)
+        stack.enter_context(job_slot(host, Need(key=place.run_id), None, say=world.progress.note))
         if is_jobs:
             folder = place.folder / "jobs"
             found = carry_as_jobs(world.jobs, image, identity, checkout, steps, folder)

@@ -23,6 +23,7 @@ from jobs.order import (
 from loop.atomic import PRIVATE_FOLDER
 from loop.config import Config
 from loop.git.store import Store
+from loop.home import mark_of
 from loop.machine.effects import (
     AgentEffect,
     Baseline,
@@ -39,6 +40,7 @@ from loop.shell.context import Context, Provider
 from loop.shell.instructions import nested_instructions, with_base_instructions
 from loop.shell.packing import pack_for
 from loop.shell.papers import Papers
+from loop.slots import host_label
 from loop.taskfile import Task
 from loop.together import baseline_checks, fast_checks, gate_checks
 
@@ -46,9 +48,20 @@ UNLIMITED_MICROUSD = 10**12
 """What a job's proxy is told where the task has no money budget: a million dollars."""
 
 
-def identity_of(state: TaskState, key: str) -> Identity:
-    """Whose container it is."""
-    return Identity(run_id=state.run_id, key=key, task_id=state.task_id, purpose=state.purpose)
+def identity_of(context: Context, state: TaskState, key: str) -> Identity:
+    """Whose container it is.
+
+    Raises:
+        UsageError: The host's label is none.
+    """
+    return Identity(
+        run_id=state.run_id,
+        key=key,
+        task_id=state.task_id,
+        purpose=state.purpose,
+        home=mark_of(context.home),
+        host=host_label(context.environment),
+    )
 
 
 def job_env(context: Context, config: Config) -> dict[str, str]:
@@ -101,7 +114,7 @@ def setup_order_at(
     inputs_digest = digest_of_inputs(context.store, config, commit)
     packed = pack_for(context, commit, is_whole=config.limits.has_docker)
     return SetupOrder(
-        identity=identity_of(state, key),
+        identity=identity_of(context, state, key),
         base_image=config.image.base,
         dockerfile=papers.dockerfile,
         cached=config.cached,
@@ -124,7 +137,7 @@ def commands_order(context: Context, state: TaskState, effect: CommandsEffect, p
         commit = with_base_tests(context, state.task_id, effect, papers.config)
     packed = pack_for(context, commit, is_whole=papers.config.limits.has_docker)
     return JobOrder(
-        identity=identity_of(state, effect.key),
+        identity=identity_of(context, state, effect.key),
         role=role,
         image=effect.image,
         commit=commit,
@@ -175,7 +188,7 @@ def agent_order(
     )
     packed = pack_for(context, commit, is_whole=config.limits.has_docker)
     return JobOrder(
-        identity=identity_of(state, effect.key),
+        identity=identity_of(context, state, effect.key),
         role=role,
         image=effect.image,
         commit=commit,

@@ -6,14 +6,8 @@ from pathlib import Path
 import pytest
 
 from jobs.engine import Engine
-from jobs.images import ImageShelf
 from jobs.runner import DockerJobs
 from support.pods import World
-
-
-@pytest.fixture(scope="session")
-def job_image(engine: Engine) -> str:
-    return ImageShelf(engine).job()
 
 
 @pytest.fixture

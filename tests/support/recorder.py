@@ -24,6 +24,7 @@ LABELS = {
     "factory.purpose",
     "factory.part",
     "factory.role",
+    "factory.home",
 }
 LONGEST_S = 900
 """No recorder follows longer than this, whatever becomes of its test."""

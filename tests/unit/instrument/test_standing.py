@@ -7,6 +7,7 @@ from click.testing import CliRunner, Result
 from filelock import FileLock
 
 from instrument.cli import main
+from instrument.schema.owner import OWNER_FILE, Owner
 from instrument.standing import find_standing
 
 STOP = {"reason": "blocked", "stage": "implement", "outcome": "coder_blocked"}
@@ -132,3 +133,17 @@ def test_a_look_holds_no_lock_that_a_loop_would_see(four: Any) -> None:
 
     with FileLock(four.path / "tasks" / "api-003" / "lock", timeout=0):
         pass
+
+
+def test_a_task_that_the_engine_drives_is_running_though_nobody_holds_it(four: Any) -> None:
+    mark = Owner(driver="engine", command="python -m engine export api-003", since_utc=datetime.now(UTC))
+    (four.path / "tasks" / "api-003" / OWNER_FILE).write_bytes(mark.model_dump_json().encode())
+    (four.path / "tasks" / "api-002" / OWNER_FILE).write_bytes(mark.model_dump_json().encode())
+
+    lines = [json.loads(line) for line in status(four, "--json").stdout.splitlines()]
+    assert [(line["task_id"], line["how"], line["driver"]) for line in lines] == [
+        ("api-004", "interrupted", None),
+        ("api-002", "waiting", "engine"),
+        ("api-003", "running", "engine"),
+    ]
+    assert "    driven by the engine\n" in status(four).stdout

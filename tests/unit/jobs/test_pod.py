@@ -50,6 +50,12 @@ def test_objects_of_a_pod_are_found_by_run_and_key_alone() -> None:
     assert labels["factory.role"] == "check"
 
 
+def test_home_and_host_are_labels_only_where_they_are_set() -> None:
+    assert not {"factory.home", "factory.host"} & set(object_labels(IDENTITY, Role.CHECK, "job"))
+    labels = object_labels(replace(IDENTITY, home="aa", host="big"), Role.CHECK, "job")
+    assert (labels["factory.home"], labels["factory.host"]) == ("aa", "big")
+
+
 def test_the_jobs_container_is_fenced(tmp_path: Path) -> None:
     spec = job_spec(make_order(tmp_path, proxy=PROXY))
     assert spec.network == "none"

@@ -1,6 +1,7 @@
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ class Told:
         self.folder = folder
         self.calls: list[str] = []
         self.during = during
+        self.slots: list[tuple[str, bool]] = []
+        """Each job's slot: of which effect, and whether it had begun."""
         self.signals = Signals()
 
     def save(self, folder: Path, state: TaskState) -> None:
@@ -54,6 +57,15 @@ class Told:
         assert load_state(self.folder) == after
         self.calls.append(f"ended {outcome}")
 
+    @contextmanager
+    def slot(self, key: str, *, has_begun: bool) -> Iterator[None]:
+        self.slots.append((key.split("-")[2], has_begun))
+        self.calls.append("slot")
+        try:
+            yield
+        finally:
+            self.calls.append("slot given back")
+
     def drive(self, state: TaskState) -> TaskState:
         journal = Journal(
             self.folder, task_id="demo-001", run_id="0123abcd", purpose=state.purpose, now=lambda: START
@@ -66,6 +78,7 @@ class Told:
             signals=self.signals,
             now=lambda: START,
             save=self.save,
+            job_slot=self.slot,
         )
         self.signals.hold()
         try:
@@ -111,8 +124,26 @@ def test_an_attempt_that_is_on_disk_is_found_and_not_begun_again(tmp_path: Path)
     save_state(tmp_path, begun)
     told = Told(tmp_path)
     told.drive(begun)
-    assert told.calls[:3] == ["began", "find implement", "save implement"]
+    assert told.calls[:4] == ["slot", "began", "find implement", "save implement"]
+    assert told.slots[0] == ("implement", True)
     assert told.kinds()[0] == "attempt_started", "a lost record of the intent is written now"
+
+
+def test_a_job_has_its_slot_before_its_intent_is_written_and_a_step_of_git_has_none(tmp_path: Path):
+    told = Told(tmp_path)
+    told.drive(new_state(**CODING))
+    assert told.calls[:2] == ["slot", "save implement"]
+    assert told.calls[told.calls.index("slot given back") - 1] == "ended diff_returned"
+    assert told.slots == [(name, False) for name in ("implement", "check", "review", "gate")]
+
+
+def test_a_set_up_that_was_begun_is_made_anew_and_may_wait(tmp_path: Path):
+    state = new_state(base="a" * 40)
+    begun = begin(state, plan(state))
+    save_state(tmp_path, begun)
+    told = Told(tmp_path)
+    told.drive(begun)
+    assert told.slots[0] == ("setup", False)
 
 
 def test_what_is_forestalled_begins_nothing(tmp_path: Path):
@@ -132,8 +163,8 @@ def test_sigint_ends_the_pod_and_counts_as_nothing_but_its_cost(tmp_path: Path):
         told.drive(new_state(**CODING))
     assert interrupted.value.exit_code == 130
     assert told.calls == [
-        *("save implement", "began", "do implement", "cancel implement", "save implement"),
-        "release implement",
+        *("slot", "save implement", "began", "do implement", "cancel implement", "save implement"),
+        *("release implement", "slot given back"),
     ]
     state = load_state(tmp_path)
     assert state is not None
@@ -154,7 +185,7 @@ def test_sigterm_leaves_the_pod_to_be_adopted(tmp_path: Path):
     assert state.attempt is not None
     again = Told(tmp_path)
     again.drive(state)
-    assert again.calls[1] == "find implement"
+    assert again.calls[:3] == ["slot", "began", "find implement"]
 
 
 def test_a_signal_between_effects_is_held_until_the_state_is_written(tmp_path: Path):

@@ -1,6 +1,7 @@
 from pathlib import Path
 
-from loop.home import LOCK_FILE, set_aside, task_folder
+from instrument.schema.owner import OWNER_FILE
+from loop.home import LOCK_FILE, mark_of, set_aside, task_folder
 from support.repos import mode_of
 
 
@@ -11,14 +12,24 @@ def test_every_folder_of_the_record_is_private(tmp_path: Path):
     assert task_folder(tmp_path / "a/home", "demo-001") == folder
 
 
-def test_a_folder_set_aside_keeps_all_but_the_lock_and_takes_the_next_free_number(tmp_path: Path):
+def test_a_folder_set_aside_keeps_all_but_lock_and_owner_and_takes_the_next_free_number(tmp_path: Path):
     folder = task_folder(tmp_path, "demo-001")
     for n in (1, 2):
         (folder / LOCK_FILE).touch()
+        (folder / OWNER_FILE).touch()
         (folder / "state.json").write_text(str(n))
         (folder / "jobs").mkdir()
         kept = set_aside(folder)
         assert kept.name == f"demo-001.old-{n}"
         assert sorted(p.name for p in kept.iterdir()) == ["jobs", "state.json"]
-        assert [p.name for p in folder.iterdir()] == [LOCK_FILE]
+        assert sorted(p.name for p in folder.iterdir()) == [LOCK_FILE, OWNER_FILE]
         assert mode_of(kept) == 0o700
+
+
+def test_the_mark_of_a_home_is_its_places_by_whatever_way_it_is_named(tmp_path: Path):
+    home = tmp_path / "home"
+    home.mkdir()
+    (tmp_path / "link").symlink_to(home)
+    assert mark_of(tmp_path / "link") == mark_of(tmp_path / "home/../home") == mark_of(home)
+    assert mark_of(home) != mark_of(tmp_path)
+    assert len(mark_of(home)) == 12

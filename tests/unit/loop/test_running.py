@@ -9,7 +9,7 @@ import pytest
 
 from loop.errors import BusyError
 from loop.leases import try_lease
-from loop.running import Claim, claim, this_process
+from loop.running import Claim, claim, claim_durable, this_process, withdraw
 from loop.waiting import Waiting
 from support.ends import START
 
@@ -154,6 +154,86 @@ def test_the_end_of_the_block_may_come_twice(tmp_path: Path) -> None:
     with taken(tmp_path, "demo-001", "a/**"):
         claimed.release()
         assert try_lease(tmp_path / "running/demo/demo-001.lock") is None
+
+
+def drive(home: Path, task: str, *files: str, count: int = 9, driver: str = "engine") -> str | None:
+    """Why the driver has to wait; none: the claim stands."""
+    mine = this_process(task, files, (), START, driver=driver)
+    found = claim_durable(home, "demo", mine, TRACKED, count=count)
+    return found.line if found else None
+
+
+def test_a_claim_of_a_driver_outlives_its_process_until_it_is_withdrawn(tmp_path: Path) -> None:
+    assert drive(tmp_path, "demo-005", "src/**") is None
+    for _ in range(2):
+        assert blocker(tmp_path, "demo-007", "src/a.py") == (
+            "demo-007 waits for demo-005 (driven by the engine): both may touch src/a.py"
+        )
+    assert blocker(tmp_path, "demo-008", "docs/**") is None
+    withdraw(tmp_path, "demo", "demo-005")
+    withdraw(tmp_path, "demo", "demo-005")
+    assert blocker(tmp_path, "demo-007", "src/a.py") is None
+    assert files(tmp_path) == []
+
+
+def test_a_driver_waits_for_a_loop_and_for_another_of_its_tasks(tmp_path: Path) -> None:
+    with taken(tmp_path, "demo-001", "src/**"):
+        assert str(drive(tmp_path, "demo-002", "src/a.py")).startswith("demo-002 waits for demo-001 (process")
+        assert drive(tmp_path, "demo-001", "src/**") == "demo-001 waits for the loop that carries it on"
+        assert drive(tmp_path, "demo-003", "docs/**") is None
+    assert files(tmp_path) == ["demo-003.json"]
+    assert "(driven by the engine)" in str(drive(tmp_path, "demo-004", "docs/x"))
+
+
+def test_a_claim_of_a_driver_takes_a_task_slot(tmp_path: Path) -> None:
+    assert drive(tmp_path, "demo-001", "a/**") is None
+    with taken(tmp_path, "demo-002", "b/**"):
+        full = "demo-003 waits for a task slot of demo (there are 2): demo-001, demo-002"
+        assert drive(tmp_path, "demo-003", "c/**", count=2) == full
+        got = take(tmp_path, "demo-003", "c/**", count=2)
+        assert isinstance(got, Waiting)
+        assert got.line == full
+        assert drive(tmp_path, "demo-001", "a/**", count=1) is None, "its own slot is its own"
+    assert drive(tmp_path, "demo-003", "c/**", count=2) is None
+
+
+def test_a_driver_may_claim_again_and_other_paths_are_looked_at_anew(tmp_path: Path) -> None:
+    assert drive(tmp_path, "demo-001", "a/**") is None
+    assert drive(tmp_path, "demo-002", "b/**") is None
+    kept = (tmp_path / "running/demo/demo-001.json").read_bytes()
+    assert drive(tmp_path, "demo-001", "a/**") is None
+    assert "demo-001 waits for demo-002" in str(drive(tmp_path, "demo-001", "a/**", "b/**"))
+    assert (tmp_path / "running/demo/demo-001.json").read_bytes() == kept
+    assert drive(tmp_path, "demo-001", "c/**") is None
+    assert blocker(tmp_path, "demo-009", "a/x") is None
+    assert "demo-001" in str(blocker(tmp_path, "demo-009", "c/x"))
+
+
+def test_no_loop_carries_on_what_a_driver_has(tmp_path: Path) -> None:
+    assert drive(tmp_path, "demo-001", "a/**") is None
+    with pytest.raises(BusyError, match=r"^demo-001: the engine carries this task on; wait for it$"):
+        take(tmp_path, "demo-001", "a/**")
+    assert "demo-001.json" in files(tmp_path)
+
+
+def test_a_claim_of_a_process_is_not_withdrawn(tmp_path: Path) -> None:
+    with taken(tmp_path, "demo-001", "src/**"):
+        withdraw(tmp_path, "demo", "demo-001")
+        assert isinstance(take(tmp_path, "demo-002", "src/a.py"), Waiting)
+
+
+def test_a_claim_of_a_driver_of_another_version_is_waited_for(tmp_path: Path) -> None:
+    assert drive(tmp_path, "demo-001", "src/**") is None
+    path = tmp_path / "running/demo/demo-001.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema_version": 2}))
+    assert "its file is unreadable" in str(blocker(tmp_path, "demo-002", "docs/**"))
+    assert drive(tmp_path, "demo-001", "src/**") is None, "its own driver writes it anew"
+    assert blocker(tmp_path, "demo-002", "docs/**") is None
+
+
+def test_a_claim_that_outlives_its_process_needs_a_driver(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="driver"):
+        drive(tmp_path, "demo-001", "src/**", driver="")
 
 
 def child(home: Path, task: str, pattern: str) -> "subprocess.Popen[str]":

@@ -9,7 +9,7 @@ from instrument.schema.vocabulary import WaitedFor
 from loop.errors import BusyError, Exit
 from loop.holds import hold_of
 from loop.running import claim, this_process
-from loop.slots import try_job_slot
+from loop.slotfiles import Need, take_lease
 from support.ends import START
 from support.fake_jobs import RUNNING, WORKED_ON, Turn
 from support.repos import TASK_TEXT, TOML, Desk, edited
@@ -117,8 +117,7 @@ def test_with_wait_a_task_begins_once_the_repo_has_a_slot(both: Desk):
 
 def test_with_wait_a_job_begins_once_the_host_has_a_slot(both: Desk):
     both.environment["FACTORY_JOBS"] = "1"
-    lease = try_job_slot(both.home, 1)
-    assert lease is not None
+    lease = take_lease(both.home, "", Need(key="another"))
     assert waits(both, OTHER, lease.release) == "ready_to_merge"
     assert recorded(both, OTHER_ID)[0] == ("waited", WaitedFor.SLOT)
 
