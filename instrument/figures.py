@@ -116,6 +116,8 @@ class Row(Frozen):
     """What persons did for it: rulings, grants, allowances, edits of the task file."""
     interventions_by_kind: dict[Intervention, int]
     """Of what is on record; merges that a person authorised and restarts too."""
+    rulings_by_model: dict[str, int]
+    """What models ruled in a person's stead, on record: no interventions."""
     grants: Grants
     """The caps that a person set, of the present run."""
     open_findings: tuple[OpenFinding, ...]
@@ -191,6 +193,8 @@ class Summary(Frozen):
     review_rounds: NonNegativeInt
     interventions: NonNegativeInt
     interventions_by_kind: dict[Intervention, int]
+    rulings_by_model: dict[str, int]
+    """What models ruled in a person's stead: no interventions."""
     answers_ms: Spread
     """From stop to answer, of all tasks."""
     stops: dict[StopReason, int]

@@ -11,7 +11,7 @@ from instrument.figures import Comparison, Group, Report, Spread, Summary
 from instrument.money import show_usd
 from instrument.parts import Part
 from instrument.planner.table import planner_line
-from instrument.show import MARK, UNKNOWN, show_amount, show_ms, show_usage, wrap
+from instrument.show import MARK, UNKNOWN, plain, show_amount, show_ms, show_usage, wrap
 
 _Name = TypeVar("_Name", bound=str)
 _MIB = 1024 * 1024
@@ -31,6 +31,7 @@ PART_NAMES: dict[Part, str] = {
     Part.SLOT: "waiting: a slot",
     Part.TASK: "waiting: a task",
     Part.MAIN: "waiting: a red main",
+    Part.HELD: "waiting: gate or hold",
     Part.PERSON: "waiting: a person",
     Part.PROVIDER: "waiting: a provider",
     Part.INTERRUPTED: "interrupted",
@@ -206,6 +207,8 @@ def _trouble(summary: Summary) -> list[str]:
     if summary.interventions_by_kind or summary.interventions:
         kinds = show_counts(summary.interventions_by_kind)
         lines += wrap(f"{summary.interventions}{f' ({kinds})' if kinds else ''}", "interventions", " " * 11)
+    if summary.rulings_by_model:
+        lines += wrap(plain(show_counts(summary.rulings_by_model)), "ruled by models", " " * 9)
     if summary.stops:
         lines += wrap(show_counts(summary.stops), "stops", " " * 19)
     if summary.kills:

@@ -25,6 +25,8 @@ class Part(StrEnum):
     """Behind another task that may touch the same paths."""
     MAIN = "main"
     """Behind a red default branch."""
+    HELD = "held"
+    """Behind the owner's gate, or because somebody asked that it be held."""
     PERSON = "person"
     PROVIDER = "provider"
     INTERRUPTED = "interrupted"

@@ -94,6 +94,8 @@ class Record:
     notices: dict[tuple[str, NoticeKind], None] = field(default_factory=dict)
     """Job's key and kind, in order of first appearance."""
     interventions: Counter[Intervention] = field(default_factory=Counter)
+    rulings_by_model: Counter[str] = field(default_factory=Counter)
+    """In a person's stead; one that no model was named for counts under its step."""
     missing: list[str] = field(default_factory=list)
     """Clauses that say what the files lack; empty: they are whole."""
 
@@ -224,6 +226,12 @@ class _Fold:
             self.intervene(event.how)
         self.timeline.continued(event)
 
+    def ruling(self, event: RulingRecorded) -> None:
+        if event.by is None:
+            self.intervene("ruling")
+        else:
+            self.record.rulings_by_model[event.model or event.by] += 1
+
     def intervene(self, kind: Intervention) -> None:
         self.record.interventions[kind] += 1
 
@@ -255,7 +263,7 @@ _HANDLERS = EVENT_LINES.by_type(
         JobEnded: _Fold.job,
         AgentDiffered: _Fold.difference,
         NoticeRaised: _Fold.notice,
-        RulingRecorded: _person("ruling"),
+        RulingRecorded: _Fold.ruling,
         Granted: _person("grant"),
         Allowed: _person("allow"),
         TaskEdited: _person("edit"),

@@ -16,11 +16,11 @@ from instrument.reverts import is_kept
 from instrument.schema.grants import Grants
 from instrument.schema.state import TaskState
 from instrument.schema.usage import Usage
-from instrument.schema.vocabulary import DoneReason, EffectKind, Ended, Role, StopReason
+from instrument.schema.vocabulary import DoneReason, EffectKind, Ended, StopReason
 from instrument.states import read_state
 from instrument.timeline import Timeline, to_ms
 
-_AGENT_EFFECTS = (EffectKind.IMPLEMENT, EffectKind.REVIEW)
+_AGENT_EFFECTS = (EffectKind.IMPLEMENT, EffectKind.REVIEW, EffectKind.RESOLVE)
 _MANY = "the cost of {} jobs is not fully known"
 _KILLS: dict[Ended, Kill] = {
     Ended.DEADLINE: "deadline",
@@ -112,6 +112,7 @@ def _row(task: FoundTask, runs: list[_Run], timeline: Timeline) -> Row:
         notices=dict(Counter(what for run in runs for _, what in run.record.notices)),
         interventions=sum(s.counters.interventions for s in states) if has_all else None,
         interventions_by_kind=dict(sum((run.record.interventions for run in runs), Counter())),
+        rulings_by_model=dict(sum((run.record.rulings_by_model for run in runs), Counter())),
         grants=state.grants if state else Grants(),
         open_findings=_open_findings(state) if state else (),
         usage=sum((run.record.usage for run in runs), Usage()),
@@ -200,7 +201,7 @@ def _agents(runs: list[_Run]) -> tuple[Agent, ...]:
     found: dict[Agent, None] = {}
     for run in runs:
         for job in run.record.jobs.values():
-            if job.role in (Role.CODER, Role.REVIEWER):
+            if job.role.is_agent:
                 found.update(dict.fromkeys(_agents_of(job)))
     return tuple(found)
 

@@ -23,8 +23,10 @@ def summarise(rows: Sequence[Row]) -> Summary:
     cost = sum(known) if known or not rows else None
     leads = [row for row in accepted if row.lead_ms is not None]
     by_kind: Counter[Intervention] = Counter()
+    by_model: Counter[str] = Counter()
     for row in rows:
         by_kind.update(row.interventions_by_kind)
+        by_model.update(row.rulings_by_model)
     return Summary(
         tasks=len(rows),
         accepted=len(accepted),
@@ -47,6 +49,7 @@ def summarise(rows: Sequence[Row]) -> Summary:
         review_rounds=sum(row.review_rounds or 0 for row in rows),
         interventions=sum(row.interventions or 0 for row in rows),
         interventions_by_kind=dict(sorted(by_kind.items())),
+        rulings_by_model=dict(sorted(by_model.items())),
         answers_ms=spread_of(answer for row in rows for answer in row.answers_ms),
         stops=dict(Counter(reason for row in rows for reason in row.stops).most_common()),
         kills=dict(Counter(cause for row in rows for cause in row.kills).most_common()),

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from instrument.figures import Agent, Bill, JobLine, OpenFinding, Report, Row
 from instrument.money import show_usd
-from instrument.overview import group_lines, headline
+from instrument.overview import group_lines, headline, show_counts
 from instrument.schema.grants import Grants
 from instrument.schema.vocabulary import EffectKind, NoticeKind, Role, StopReason
 from instrument.show import MARK, UNKNOWN, WIDTH, plain, show_amount, show_ms, show_usage, wrap
@@ -93,6 +93,8 @@ def _details(row: Row) -> list[str]:
         lines += wrap(_notices(row.notices), "noticed")
     if row.interventions:
         lines += wrap(show_interventions(row.interventions, row.grants), "persons")
+    if row.rulings_by_model:
+        lines += wrap(plain(show_counts(row.rulings_by_model)), "ruled by")
     for finding in row.open_findings:
         lines += wrap(show_finding(finding), "open")
     if row.kept is False:

@@ -37,6 +37,7 @@ _EFFECTS: dict[EffectKind, Part] = {
     EffectKind.REBASE: Part.LANDING,
     EffectKind.GATE: Part.CHECKING,
     EffectKind.MERGE: Part.LANDING,
+    EffectKind.RESOLVE: Part.WORKING,
 }
 _STOPS: dict[StopReason, Part] = {
     StopReason.PROVIDER_RATE_LIMITED: Part.PROVIDER,
@@ -49,6 +50,9 @@ _WAITS: dict[WaitedFor, Part] = {
     WaitedFor.TASK: Part.TASK,
     WaitedFor.MAIN: Part.MAIN,
     WaitedFor.PROVIDER: Part.PROVIDER,
+    WaitedFor.GATE: Part.HELD,
+    WaitedFor.HOLD: Part.HELD,
+    WaitedFor.FAULT: Part.PERSON,
 }
 
 
@@ -96,10 +100,11 @@ class Timeline:
 
     def waited(self, event: Waited) -> None:
         """A wait is over: its length is cut out of what went before."""
-        began = event.at_utc - timedelta(milliseconds=event.duration_ms)
+        ended = event.ended_utc or event.at_utc
+        began = ended - timedelta(milliseconds=event.duration_ms)
         going_on, self._waits_for = self._part, _WAITS[event.what]
         self._move(began, self._waits_for)
-        self._move(event.at_utc, going_on)
+        self._move(ended, going_on)
 
     def transition(self, event: Transition) -> None:
         """An effect is over; after a stop somebody is waited for."""

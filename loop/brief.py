@@ -18,6 +18,7 @@ from loop.machine.budget import caps_of, money_budget, time_budget_ms
 from loop.machine.lift import least_cap
 from loop.machine.resume import open_findings
 from loop.machine.stops import STOPS, StopRow
+from loop.prompts.sections import show_tried
 
 MAX_BYTES = 4096
 MAX_ALLOWED = 5
@@ -56,7 +57,7 @@ def write_brief(state: TaskState, places: Places) -> str:
     ]
     facts = [f"It stood at {stop.stage}, outcome {stop.outcome}."]
     facts += [f"- {_plain(detail)}" for detail in stop.details]
-    facts += _open_points(state, stop)
+    facts += [*_open_points(state, stop), *_tried(state, stop)]
     return _fit("\n".join(head), "\n".join(facts), "\n".join(tail) + "\n")
 
 
@@ -100,6 +101,13 @@ def _open_points(state: TaskState, stop: Stop) -> list[str]:
     left = [_plain(f"- open {f.severity} {f.id} {f.path}: {f.text}") for f in open_findings(state)]
     shown = [_plain(detail) for detail in stop.details]
     return [line for line in left if not any(detail in line for detail in shown)]
+
+
+def _tried(state: TaskState, stop: Stop) -> list[str]:
+    """What the ladder did at stops of this kind before it came to a person."""
+    asked = state.parked or stop
+    lines = [f"- {_plain(show_tried(each))}" for each in state.tried if each.stop is asked.reason]
+    return ["What was tried before you:", *lines] if lines else []
 
 
 def _plain(text: str) -> str:

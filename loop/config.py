@@ -62,6 +62,8 @@ class Config:
     """Names of the host's variables that every job gets."""
     egress: tables.EgressTable | None
     """None: no allowlist."""
+    ladder: tables.LadderTable | None
+    """None: every stop waits for a person."""
     merge: tables.MergeTable
     prompts: tables.PromptsTable
     provider: ProviderTable
@@ -179,6 +181,7 @@ def _config(toml: tables.FactoryToml, path: str, lines: TomlLines) -> Config:
         caps=Caps(**toml.caps.model_dump()),
         job_env=toml.job.env,
         egress=toml.egress,
+        ladder=toml.ladder,
         merge=toml.merge,
         prompts=toml.prompts,
         provider=toml.provider,

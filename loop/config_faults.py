@@ -4,6 +4,8 @@ Pure: no I/O.
 """
 
 from collections.abc import Mapping, Sequence
+from types import NoneType
+from typing import get_args
 
 from pydantic_core import ErrorDetails
 
@@ -35,7 +37,7 @@ _BOUNDS = {
 _GATHERED = ("checks", "commands")
 _PRICES = "prices"
 """A table of `[provider.NAME]` that holds a table a model."""
-_SUBTABLES = ("agent.command", "provider.anthropic", "provider.openai")
+_SUBTABLES = ("agent.command", "ladder.caps", "ladder.reasons", "provider.anthropic", "provider.openai")
 
 
 def problem_of(error: ErrorDetails, path: str, lines: TomlLines) -> Problem:
@@ -96,7 +98,9 @@ def _known(table: tuple[str, ...]) -> Mapping[str, object]:
         return ways[table[1]].model_fields
     model: type[Frozen] = tables.FactoryToml
     for key in table:
-        inner = model.model_fields[key].annotation
+        annotation = model.model_fields[key].annotation
+        # A table that may be absent is a union with none.
+        (inner,) = (each for each in (get_args(annotation) or (annotation,)) if each is not NoneType)
         assert isinstance(inner, type)
         assert issubclass(inner, Frozen)
         model = inner

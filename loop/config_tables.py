@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from instrument.schema.base import Frozen
 from instrument.schema.state import Caps
-from instrument.schema.vocabulary import RuntimeName
+from instrument.schema.vocabulary import LadderStep, RuntimeName, StopReason
 from loop.config_words import (
     Author,
     Branch,
@@ -29,6 +29,7 @@ from loop.config_words import (
     Value,
     Variable,
 )
+from loop.machine.ladder import can_help
 from loop.provider_tables import ProviderTable
 
 DAEMON_RUNTIMES = "sysbox"
@@ -106,6 +107,7 @@ class CommandTable(Frozen):
 
     coder: Line | None = None
     reviewer: Line | None = None
+    resolver: Line | None = None
 
 
 class AgentTable(Frozen):
@@ -184,6 +186,48 @@ class MergeTable(Frozen):
     author: Author = "factory loop <factory@localhost>"
 
 
+class LadderCapsTable(Frozen):
+    """`[ladder.caps]`: how often each step may act for one task in all."""
+
+    machine: Annotated[int, Field(ge=1, le=100)] = 2
+    small: Annotated[int, Field(ge=1, le=100)] = 1
+    strong: Annotated[int, Field(ge=1, le=100)] = 1
+
+
+class LadderTable(Frozen):
+    """`[ladder]`: who meets a stop before a person does; the table's presence switches it on."""
+
+    steps: tuple[LadderStep, ...] = tuple(LadderStep)
+    runtime: RuntimeName | None = None
+    """Of both models; none: as the coder's."""
+    small: Model | None = None
+    strong: Model | None = None
+    caps: LadderCapsTable = LadderCapsTable()
+    reasons: dict[StopReason, tuple[LadderStep, ...]] = Field(default_factory=dict)
+    """The steps of single reasons, instead of their usual ones; empty: straight to a person."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        """Refuse what would have no effect, or another than it seems to."""
+        if not self.steps:
+            raise ValueError("has no steps; name some, or take the table out")
+        order = list(LadderStep)
+        rows = {"steps": self.steps} | {f"reasons.{reason}": row for reason, row in self.reasons.items()}
+        for name, row in rows.items():
+            if [step for step in order if step in row] != list(row):
+                raise ValueError(f"{name} takes each of {', '.join(order)} at most once, in this order")
+        for reason, row in self.reasons.items():
+            for step in row:
+                if step not in self.steps:
+                    raise ValueError(f"reasons.{reason} names {step}, which is not among the steps")
+                if not can_help(step, reason):
+                    raise ValueError(f"reasons.{reason}: {step} cannot help there; take it out")
+        for step in (LadderStep.SMALL, LadderStep.STRONG):
+            if step not in self.steps and getattr(self, step) is not None:
+                raise ValueError(f"has a model for {step}, which is not among the steps; take it out")
+        return self
+
+
 class PromptsTable(Frozen):
     """`[prompts]`: templates in the repository that replace the default ones."""
 
@@ -206,6 +250,8 @@ class FactoryToml(Frozen):
     egress: EgressTable | None = None
     """None: set-up commands have the engine's default network."""
     job: JobTable = JobTable()
+    ladder: LadderTable | None = None
+    """None: every stop waits for a person."""
     merge: MergeTable = MergeTable()
     prompts: PromptsTable = PromptsTable()
     provider: ProviderTable = ProviderTable()

@@ -24,6 +24,7 @@ from instrument.schema.events import (
     Continued,
     Event,
     JobEnded,
+    LadderStepped,
     ModelCallEnded,
     NoticeRaised,
     RecordSetAside,
@@ -139,7 +140,7 @@ def _identity(event: AnyEvent) -> str | None:
             return f"{event.kind}:{event.key}:{event.what}:{event.found}"
         case RequestDenied():
             return f"{event.kind}:{event.key}:{event.reason}"
-        case Transition() | Continued():
+        case Transition() | Continued() | LadderStepped():
             return f"{event.kind}:{event.state_seq}"
         case RulingRecorded():
             return f"{event.kind}:{event.digest}"

@@ -21,7 +21,8 @@ from loop.machine.effects import Effect
 from loop.machine.facts import Facts
 from loop.progress import Progress, bill_of
 
-_STAGES = tuple(stage for stage in Stage if not stage.is_terminal)
+_STAGES = tuple(stage for stage in Stage if not stage.is_terminal and stage is not Stage.RESOLVE)
+"""Those of every task's way; `resolve` is beside it."""
 
 
 class LiveProgress(Progress):
@@ -84,6 +85,10 @@ class LiveProgress(Progress):
         """Those passed, the present one, those ahead; a task that was sent back has some ahead again."""
         passed, present = ("+ ", "> ") if self._display.console.options.ascii_only else ("✓ ", "▸ ")
         row = one_line("")
+        climb = self._state.climb if self._state else None
+        if now is Stage.RESOLVE and climb is not None:
+            row.append(f"{present}{climb.step} looks into {climb.stop.reason}  ", "bold")
+            now = climb.stop.stage
         for stage in _STAGES:
             if stage is now:
                 row.append(f"{present}{stage}  ", "bold")

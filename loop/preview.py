@@ -8,13 +8,13 @@ from instrument.schema.state import TaskState
 from loop.atomic import write_atomic
 from loop.brief import Places, write_brief
 from loop.home import make_private
-from loop.machine.effects import AgentEffect, Effect, Implement, Review
+from loop.machine.effects import AgentEffect, Effect, Implement, Resolve, Review
 from loop.machine.judge import forestall
 from loop.machine.plan import plan
 from loop.request import Ending, result_of
 from loop.session import Session
 from loop.shell.papers import papers_of
-from loop.shell.telling import tell_coder, tell_reviewer
+from loop.shell.telling import tell_coder, tell_resolver, tell_reviewer
 
 PROMPT_FILE = "dry-run-prompt.md"
 
@@ -32,7 +32,7 @@ def preview(session: Session, state: TaskState, places: Places) -> Ending:
     effect = plan(state)
     lines = [f"{state.task_id} stands at {state.stage}; next: {effect.kind}, key {effect.key}"]
     lines += _cost(effect)
-    if isinstance(effect, Implement | Review):
+    if isinstance(effect, Implement | Review | Resolve):
         lines.append(f"prompt: {_write_prompt(session, state, effect)}")
     return Ending(result, "\n".join(lines) + "\n")
 
@@ -48,11 +48,13 @@ def _cost(effect: Effect) -> list[str]:
     ]
 
 
-def _write_prompt(session: Session, state: TaskState, effect: Implement | Review) -> str:
+def _write_prompt(session: Session, state: TaskState, effect: Implement | Review | Resolve) -> str:
     context = session.context
     if isinstance(effect, Implement):
         papers = papers_of(context, state, state.base or effect.start)
         prompt = tell_coder(context, state, effect, papers)
+    elif isinstance(effect, Resolve):
+        prompt = tell_resolver(context, state, effect, papers_of(context, state, effect.base))
     else:
         prompt = tell_reviewer(context, state, effect, papers_of(context, state, effect.base))
     path = make_private(session.folder) / PROMPT_FILE

@@ -12,7 +12,7 @@ from instrument.schema.ledger import LedgerSummary, Notice
 from instrument.schema.state import TaskState
 from instrument.schema.vocabulary import EffectKind, NoticeKind, Outcome
 from loop.machine.effects import FOLDER_LABELS, Effect
-from loop.machine.facts import Facts, JobFacts, ReviewFacts
+from loop.machine.facts import Facts, JobFacts, ResolveFacts, ReviewFacts
 
 HEARTBEAT_S = 15
 
@@ -49,7 +49,7 @@ class Progress:
         """Say what came of it."""
         elapsed_s = self._clock() - self._began
         bill = ""
-        if isinstance(facts, JobFacts | ReviewFacts):
+        if isinstance(facts, JobFacts | ReviewFacts | ResolveFacts):
             self._tell(facts.end.ledger)
             bill = bill_of(facts.end.ledger)
         total = show_usd(after.spend.microusd, lower_bound=after.spend.lower_bound)
@@ -57,6 +57,9 @@ class Progress:
         arrow = "" if after.stage is before.stage else f" → {where}"
         spent = f", {total} in all" if bill else ""
         self._say(f"{before.stage:<10} {outcome}{arrow}  ({elapsed_s:.1f} s{bill}{spent})")
+        for tried in after.tried[len(before.tried) :]:
+            did = ("ruled" if tried.ruled else "handed it up") if tried.step.is_model else "looks again"
+            self._say(f"{'':<10} {tried.stop}: {tried.step} {did}")
 
     def _tell(self, ledger: LedgerSummary) -> None:
         """Say what the proxy noticed, once a job."""

@@ -13,10 +13,12 @@ from instrument.schema.events import (
     CheckFlaky,
     Event,
     JobEnded,
+    LadderStepped,
     ModelCallEnded,
     NoticeRaised,
     RequestDenied,
     ReviewEnded,
+    RulingRecorded,
     Transition,
 )
 from instrument.schema.job import JobEnd
@@ -25,7 +27,7 @@ from instrument.schema.state import TaskState
 from instrument.schema.vocabulary import EffectKind, Outcome, Role, Severity
 from loop.differences import differences_of
 from loop.machine.effects import ROLES
-from loop.machine.facts import CancelledFacts, Facts, JobFacts, ReviewFacts, SetupFacts
+from loop.machine.facts import CancelledFacts, Facts, JobFacts, ResolveFacts, ReviewFacts, SetupFacts
 
 Entry = tuple[type[Event], dict[str, object]]
 
@@ -53,7 +55,7 @@ def entries_of(
     """
     entries: list[Entry] = []
     kind = before.attempt.kind if before.attempt else None
-    if isinstance(facts, JobFacts | ReviewFacts) and kind is not None:
+    if isinstance(facts, JobFacts | ReviewFacts | ResolveFacts) and kind is not None:
         entries += job_entries(facts.end, kind, round_)
     if isinstance(facts, SetupFacts) and facts.end is not None:
         entries += job_entries(facts.end, EffectKind.SET_UP, round_)
@@ -80,7 +82,25 @@ def entries_of(
             },
         )
     )
-    return entries
+    return entries + _ladder_entries(before, after)
+
+
+def _ladder_entries(before: TaskState, after: TaskState) -> list[Entry]:
+    """A model's ruling, and the step of the ladder that acts next."""
+    entries: list[Entry] = [
+        (
+            RulingRecorded,
+            {"stop": ruling.stop, "digest": ruling.digest, "by": ruling.by.step, "model": ruling.by.model},
+        )
+        for ruling in after.rulings[len(before.rulings) :]
+        if ruling.by is not None
+    ]
+    steps = [(t.step, t.stop) for t in after.tried[len(before.tried) :] if not t.step.is_model]
+    if after.climb is not None and after.climb != before.climb:
+        steps.append((after.climb.step, after.climb.stop.reason))
+    return entries + [
+        (LadderStepped, {"state_seq": after.seq, "step": step, "stop": reason}) for step, reason in steps
+    ]
 
 
 def cancelled_entries(facts: CancelledFacts, kind: EffectKind, round_: int) -> list[Entry]:

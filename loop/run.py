@@ -16,7 +16,7 @@ from pathlib import Path
 
 from instrument.report import one_task
 from instrument.schema.events import RunEnded, RunStarted, Waited
-from instrument.schema.state import Ruling, TaskState
+from instrument.schema.state import TaskState
 from instrument.schema.vocabulary import Stage, StopReason, WaitedFor
 from instrument.table import render_bill
 from jobs.errors import JobsError
@@ -32,6 +32,7 @@ from loop.preview import preview
 from loop.progress import Progress
 from loop.record import Entry
 from loop.request import Ending, RunRequest, RunResult, result_of
+from loop.rulings_file import save_rulings
 from loop.session import Session, check_means, new_state, open_session
 from loop.sharing import settle_hold, share
 from loop.shell.orders import asked_providers
@@ -259,17 +260,6 @@ def reap_settled(session: Session, state: TaskState) -> None:
     """Take away what a killed loop left under keys that are settled."""
     with suppress(JobsError):
         session.context.jobs.reap(state.run_id, keep=state.attempt.key if state.attempt else None)
-
-
-def save_rulings(folder: Path, state: TaskState) -> None:
-    """`rulings.md` for a person to read; the state decides."""
-    if state.rulings:
-        text = "\n".join(f"## At {_about(ruling)}\n\n{ruling.text}\n" for ruling in state.rulings)
-        write_atomic(folder / "rulings.md", text.encode("utf-8", "replace"))
-
-
-def _about(ruling: Ruling) -> str:
-    return f"{ruling.stop}, on {ruling.finding}" if ruling.finding else str(ruling.stop)
 
 
 def conclude(session: Session, state: TaskState, places: Places) -> Ending:

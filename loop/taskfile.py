@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
-from instrument.schema.vocabulary import RuntimeName
+from instrument.schema.vocabulary import Escalation, RuntimeName
 from loop.frontmatter import FrontMatter, read_front_matter
 from loop.problems import Problem, Problems
 from loop.taskkeys import KeyReader
@@ -22,9 +22,9 @@ MAX_TITLE_CHARS = 200
 KNOWN_KEYS = (
     *("status", "depends", "issue", "files", "checks", "acceptance", "turns_green", "allow"),
     "allow_weaker_tests",
-    *("budget_min", "budget_usd", "runtime", "model", "caps"),
+    *("budget_min", "budget_usd", "runtime", "model", "caps", "risk", "escalate_if"),
 )
-KEYS_WITHOUT_EFFECT = ("risk", "escalate_if")
+RISKS = ("low", "high")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,9 @@ class Task:
     model: str | None = None
     caps: Mapping[str, int] = field(default_factory=dict)
     """Only those that the file sets; names are the fields of `Caps`."""
+    risk: Literal["low", "high"] = "low"
+    escalate_if: tuple[Escalation, ...] = ()
+    """What sends this task's stops straight to a person, past the ladder."""
     lines: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
     """Line of each key that the file sets."""
 
@@ -89,7 +92,7 @@ def parse_task(data: bytes, path: str) -> Task:
     except Problems as error:
         raise Problems([*problems, *error.problems]) from None
     keys = KeyReader(path, matter.fields)
-    keys.refuse_others(KNOWN_KEYS, KEYS_WITHOUT_EFFECT)
+    keys.refuse_others(KNOWN_KEYS, ())
     task = _values(keys, path, number or 0, matter)
     if number is not None and number in task.depends:
         keys.blame("depends", "a task cannot depend on itself; take its own number out")
@@ -121,6 +124,8 @@ def _values(keys: KeyReader, path: str, number: int, matter: FrontMatter) -> Tas
         runtime=keys.runtime("runtime"),
         model=keys.word("model"),
         caps=keys.caps("caps"),
+        risk=_risk(keys),
+        escalate_if=tuple(map(Escalation, keys.words("escalate_if", list(Escalation)))),
         lines={name: value.line for name, value in matter.fields.items()},
     )
 
@@ -135,6 +140,14 @@ def _status(keys: KeyReader, matter: FrontMatter) -> Literal["ready", "done"]:
     elif not _STATUS_LINE.fullmatch(matter.lines[matter.fields["status"].line - 1]):
         keys.blame("status", f"status must stand on a line of its own, plainly: status: {value}")
     return "done" if value == "done" else "ready"
+
+
+def _risk(keys: KeyReader) -> Literal["low", "high"]:
+    """Read `risk`; absent: low."""
+    value = keys.text("risk")
+    if value is not None and value not in RISKS:
+        keys.blame("risk", f"risk must be {' or '.join(RISKS)}")
+    return "high" if value == "high" else "low"
 
 
 def _title(keys: KeyReader, matter: FrontMatter) -> str:

@@ -157,6 +157,14 @@ class KeyReader:
                 self.problem(line, f"{key}: {show(value)} is no name of a check in factory.toml")
         return tuple(value for value, _ in items)
 
+    def words(self, key: str, known: Collection[str]) -> tuple[str, ...]:
+        """Read a list of words out of `known`."""
+        items = self.items(key)
+        for value, line in items:
+            if value not in known:
+                self.problem(line, f"{key}: unknown word {show(value)}{suggest(value, known)}")
+        return tuple(value for value, _ in items if value in known)
+
     def numbers(self, key: str) -> tuple[int, ...]:
         """Read numbers of tasks; `007` and `7` are the same one."""
         numbers = []

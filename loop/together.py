@@ -5,8 +5,8 @@ Pure: no I/O.
 
 from collections.abc import Iterable, Mapping
 
-from instrument.schema.state import AgentChoice, Caps, Terms
-from instrument.schema.vocabulary import ProviderName, Role, RuntimeName
+from instrument.schema.state import AgentChoice, Caps, LadderTerms, Terms
+from instrument.schema.vocabulary import Escalation, LadderStep, ProviderName, Role, RuntimeName
 from jobs.order import Command
 from jobs.runtimes.table import RUNTIMES
 from loop.config import Config
@@ -53,6 +53,21 @@ def agent_for(
     return AgentChoice(runtime=chosen, model=_model_of(chosen, named))
 
 
+def helper_for(
+    step: LadderStep, task: Task, config: Config, *, runtime: RuntimeName | None = None
+) -> AgentChoice | None:
+    """Choose who answers stops at a step: `[ladder] runtime`, else the coder's; none: there is no such step.
+
+    Only the ladder's own table names its models.
+    """
+    table = config.ladder
+    if table is None or step not in table.steps or not step.is_model:
+        return None
+    beside = table.runtime or config.agent.runtime
+    chosen = table.runtime or runtime or task.runtime or config.agent.runtime
+    return AgentChoice(runtime=chosen, model=_model_of(chosen, [(beside, getattr(table, step))]))
+
+
 def provider_of(choice: AgentChoice, own: Mapping[str, ProviderName]) -> ProviderName:
     """Whose protocol an agent's calls are in: its program's, or where that speaks several its model's.
 
@@ -88,6 +103,22 @@ def terms_for(
         reserve_microusd=(task.budget_microusd or 0) // RESERVE_PART,
         turns_green=task.turns_green,
         has_setup=bool(config.cached),
+        ladder=_ladder_for(task, config, runtime),
+    )
+
+
+def _ladder_for(task: Task, config: Config, runtime: RuntimeName | None) -> LadderTerms | None:
+    table = config.ladder
+    if table is None:
+        return None
+    return LadderTerms(
+        steps=table.steps,
+        small=helper_for(LadderStep.SMALL, task, config, runtime=runtime),
+        strong=helper_for(LadderStep.STRONG, task, config, runtime=runtime),
+        caps={step: getattr(table.caps, step) for step in table.steps},
+        reasons=table.reasons,
+        escalate_if=task.escalate_if,
+        risk_high=task.risk == "high",
     )
 
 
@@ -105,6 +136,7 @@ def check_together(
     for role in (Role.CODER, Role.REVIEWER):
         choice = agent_for(role, task, config, runtime=runtime, model=model)
         problems += _agent_problems(role, choice, config)
+    problems += _ladder_problems(task, config, runtime)
     if problems:
         raise Problems(dict.fromkeys(problems))
 
@@ -140,9 +172,31 @@ def _command_problems(task: Task, config: Config) -> Iterable[Problem]:
             yield Problem(task.path, task.lines.get("turns_green"), sentence)
 
 
+def command_line(role: Role, config: Config) -> str | None:
+    """The shell line of an agent's role for runtime `command`; none: it has none."""
+    lines = config.agent.command
+    return {Role.CODER: lines.coder, Role.REVIEWER: lines.reviewer, Role.RESOLVER: lines.resolver}[role]
+
+
+def _ladder_problems(task: Task, config: Config, runtime: RuntimeName | None) -> Iterable[Problem]:
+    """Find a step that nobody takes, and words of the task that would have no effect."""
+    for step in (LadderStep.SMALL, LadderStep.STRONG):
+        choice = helper_for(step, task, config, runtime=runtime)
+        if choice is not None and (choice.model or choice.runtime is RuntimeName.COMMAND):
+            yield from _agent_problems(Role.RESOLVER, choice, config)
+        elif choice is not None:
+            sentence = f'[ladder] step {step} needs a model; write {step} = "…", or leave it out of steps'
+            yield Problem(config.path, config.lines.of("ladder"), sentence)
+    if "escalate_if" in task.lines and config.ladder is None:
+        sentence = f"escalate_if has no effect: {config.path} has no [ladder]; take it out"
+        yield Problem(task.path, task.lines.get("escalate_if"), sentence)
+    if "risk" in task.lines and Escalation.RISK_HIGH not in task.escalate_if:
+        sentence = "risk has no effect without escalate_if: [risk_high]; add that, or take risk out"
+        yield Problem(task.path, task.lines.get("risk"), sentence)
+
+
 def _agent_problems(role: Role, choice: AgentChoice, config: Config) -> Iterable[Problem]:
-    lines = {Role.CODER: config.agent.command.coder, Role.REVIEWER: config.agent.command.reviewer}
-    if choice.runtime is RuntimeName.COMMAND and not lines[role]:
+    if choice.runtime is RuntimeName.COMMAND and not command_line(role, config):
         sentence = f'runtime command needs a shell line; write [agent.command] {role} = "…"'
         yield Problem(config.path, config.lines.of("agent", "command"), sentence)
     if choice.runtime is not RuntimeName.COMMAND and not choice.model:

@@ -13,6 +13,7 @@ from loop.journal import Journal
 from loop.machine.effects import Effect
 from loop.machine.facts import CancelledFacts, Facts
 from loop.record import Entry, cancelled_entries, entries_of
+from loop.rulings_file import save_rulings
 from loop.store import save_state
 
 
@@ -36,6 +37,8 @@ class Transitions:
         self, before: TaskState, outcome: Outcome, facts: Facts | None, after: TaskState, *, round_: int = 0
     ) -> None:
         """What happened and what follows from it; without facts nothing was begun."""
+        if len(after.rulings) > len(before.rulings):
+            save_rulings(self._folder, after)
         self._write(entries_of(before, outcome, facts, after, round_=round_), after)
 
     def settle_cancelled(self, after: TaskState, effect: Effect, facts: CancelledFacts) -> None:

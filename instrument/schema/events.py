@@ -14,6 +14,7 @@ from instrument.schema.vocabulary import (
     DoneReason,
     EffectKind,
     Ended,
+    LadderStep,
     NoticeKind,
     Outcome,
     Purpose,
@@ -59,6 +60,18 @@ class Waited(Event):
     kind: Literal["waited"] = "waited"
     what: WaitedFor
     duration_ms: NonNegativeInt
+    who: str = ""
+    """Who decided it, where a person did: a gate, a hold."""
+    ended_utc: AwareDatetime | None = None
+    """When it was over, where that is not the time of this line: there was no record yet."""
+
+
+class Notified(Event):
+    """Services were told of the stop; the failed ones are tried again at the next run."""
+
+    kind: Literal["notified"] = "notified"
+    ok: NonNegativeInt
+    failed: NonNegativeInt
 
 
 class AttemptStarted(Event):
@@ -224,12 +237,25 @@ class Continued(Event):
     to_stage: Stage
 
 
+class LadderStepped(Event):
+    """A step of the ladder takes a stop up, before a person is asked."""
+
+    kind: Literal["ladder_step"] = "ladder_step"
+    state_seq: NonNegativeInt
+    step: LadderStep
+    stop: StopReason
+
+
 class RulingRecorded(Event):
-    """A person answered; the text stands in `rulings.md` and in the state."""
+    """Somebody answered; the text stands in `rulings.md` and in the state."""
 
     kind: Literal["ruling_recorded"] = "ruling_recorded"
     stop: StopReason
     digest: str
+    by: LadderStep | None = None
+    """None: a person."""
+    model: str | None = None
+    """Of a step: the model that was asked for."""
 
 
 class Granted(Event):
@@ -283,6 +309,7 @@ AnyEvent = Annotated[
     RunStarted
     | RunEnded
     | Waited
+    | Notified
     | AttemptStarted
     | AttemptInterrupted
     | AttemptCancelled
@@ -295,6 +322,7 @@ AnyEvent = Annotated[
     | ReviewEnded
     | Transition
     | Continued
+    | LadderStepped
     | RulingRecorded
     | Granted
     | Allowed

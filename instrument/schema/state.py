@@ -14,6 +14,8 @@ from instrument.schema.job import CommandEnd, Decision
 from instrument.schema.vocabulary import (
     DoneReason,
     EffectKind,
+    Escalation,
+    LadderStep,
     Outcome,
     Purpose,
     RuntimeName,
@@ -43,6 +45,22 @@ class AgentChoice(Frozen):
     model: str | None = None
 
 
+class LadderTerms(Frozen):
+    """Who meets a stop before a person does, and how often for one task."""
+
+    steps: tuple[LadderStep, ...]
+    """Those that there are; in order of cost."""
+    small: AgentChoice | None = None
+    """Who answers at that step; none: there is no such step."""
+    strong: AgentChoice | None = None
+    caps: dict[LadderStep, int] = Field(default_factory=dict)
+    """How often each step may act for the task in all."""
+    reasons: dict[StopReason, tuple[LadderStep, ...]] = Field(default_factory=dict)
+    """Steps of single reasons, which go before the machine's own table; empty: straight to a person."""
+    escalate_if: tuple[Escalation, ...] = ()
+    risk_high: bool = False
+
+
 class Terms(Frozen):
     """What the task file and `factory.toml` fix for the machine, read from the base commit."""
 
@@ -60,6 +78,14 @@ class Terms(Frozen):
     turns_green: tuple[str, ...] = ()
     has_setup: bool = False
     """Whether set-up commands are kept as an image: then a job runs them the first time."""
+    ladder: LadderTerms | None = None
+    """None: every stop waits for a person."""
+
+    @property
+    def agents(self) -> tuple[AgentChoice, ...]:
+        """Everybody who may be asked to work."""
+        helpers = (self.ladder.small, self.ladder.strong) if self.ladder else ()
+        return (self.coder, self.reviewer, *(helper for helper in helpers if helper))
 
 
 class Counters(Frozen):
@@ -155,6 +181,10 @@ class ReviewMark(Frozen):
     """The candidate that it judged."""
     jobs: NonNegativeInt
     """How many jobs had begun; a later check has a higher number."""
+    approved: bool = False
+    """Whether it let the candidate pass; false in marks from before this was told."""
+    findings: NonNegativeInt = 0
+    """The highest finding id that was given by then; 0 in such marks, too."""
 
 
 class CheckFailure(Frozen):
@@ -165,8 +195,16 @@ class CheckFailure(Frozen):
     command: CommandEnd
 
 
+class Resolver(Frozen):
+    """The model that answered a stop in a person's stead."""
+
+    step: LadderStep
+    model: str | None = None
+    """As it was asked for; none: a shell line without one."""
+
+
 class Ruling(Frozen):
-    """A person's answer to a stop, verbatim."""
+    """An answer to a stop, verbatim."""
 
     stop: StopReason
     digest: str
@@ -174,6 +212,8 @@ class Ruling(Frozen):
     text: str
     finding: str | None = None
     """The one that it is about, such as `F3`; none: everything that it answers."""
+    by: Resolver | None = None
+    """None: a person."""
 
 
 class Stop(Frozen):
@@ -191,6 +231,23 @@ class Stop(Frozen):
     """Answers to the question that the coder offered."""
     retry_at_utc: AwareDatetime | None = None
     """When the provider said that its limit resets."""
+
+
+class Climb(Frozen):
+    """A stop that a step of the ladder looks into, before a person is asked."""
+
+    stop: Stop
+    step: LadderStep
+
+
+class Tried(Frozen):
+    """What a step of the ladder did at a stop."""
+
+    step: LadderStep
+    stop: StopReason
+    said: str = ""
+    """Why it handed the stop up, or its ruling; of the machine nothing, it ran again."""
+    ruled: bool = False
 
 
 class TaskState(Frozen):
@@ -222,6 +279,10 @@ class TaskState(Frozen):
     stop: Stop | None = None
     parked: Stop | None = None
     """The stop that a person parked the task at."""
+    climb: Climb | None = None
+    """At stage `resolve`, and at a stop of its job: the stop that is looked into."""
+    tried: tuple[Tried, ...] = ()
+    """What the ladder did for this task; oldest first."""
     grants: Grants = Grants()
     allowed: tuple[str, ...] = ()
     """Globs of `--allow`: in scope, and not protected; behind `secret:`, paths that hold no secret."""

@@ -28,11 +28,12 @@ class Role(StrEnum):
     SETUP = "setup"
     CHECK = "check"
     GATE = "gate"
+    RESOLVER = "resolver"
 
     @property
     def is_agent(self) -> bool:
         """Whether a model works in it."""
-        return self in (Role.CODER, Role.REVIEWER)
+        return self in (Role.CODER, Role.REVIEWER, Role.RESOLVER)
 
 
 @unique
@@ -66,6 +67,7 @@ class Stage(StrEnum):
     MERGE = "merge"
     DONE = "done"
     STOPPED = "stopped"
+    RESOLVE = "resolve"
 
     @property
     def is_terminal(self) -> bool:
@@ -88,6 +90,7 @@ class EffectKind(StrEnum):
     REBASE = "git.rebase"
     GATE = "job.gate"
     MERGE = "git.merge"
+    RESOLVE = "job.resolve"
 
     @property
     def is_job(self) -> bool:
@@ -167,6 +170,8 @@ class Outcome(StrEnum):
     GATE_DOUBTED = "gate_doubted"
     BASELINE_DOUBTED = "baseline_doubted"
     TESTS_COMPARED = "tests_compared"
+    STOP_RULED = "stop_ruled"
+    STOP_HANDED_UP = "stop_handed_up"
 
 
 @unique
@@ -217,6 +222,29 @@ class StopReason(StrEnum):
 
 
 @unique
+class LadderStep(StrEnum):
+    """Who meets a stop before a person does; the cheapest first."""
+
+    MACHINE = "machine"
+    SMALL = "small"
+    STRONG = "strong"
+
+    @property
+    def is_model(self) -> bool:
+        """Whether a model answers the stop; the machine runs it again."""
+        return self is not LadderStep.MACHINE
+
+
+@unique
+class Escalation(StrEnum):
+    """What sends a task's stops straight to a person."""
+
+    RISK_HIGH = "risk_high"
+    CROSS_REPO = "cross_repo"
+    CONFLICTING_REVIEWS = "conflicting_reviews"
+
+
+@unique
 class DoneReason(StrEnum):
     """How a task ended for good."""
 
@@ -258,6 +286,12 @@ class WaitedFor(StrEnum):
     SLOT = "slot"
     MAIN = "main"
     PROVIDER = "provider"
+    GATE = "gate"
+    """The owner's word on the phase that the task belongs to."""
+    HOLD = "hold"
+    """Somebody asked that it be held."""
+    FAULT = "fault"
+    """What a person wrote could not be read."""
 
 
 @unique
@@ -286,6 +320,8 @@ class EventKind(StrEnum):
     AGENT_DIFFERED = "agent_differed"
     NOTICE_RAISED = "notice_raised"
     WAITED = "waited"
+    LADDER_STEP = "ladder_step"
+    NOTIFIED = "notified"
 
 
 @unique

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Mapping
 
-AGENT_ROLES = ("coder", "reviewer")
+AGENT_ROLES = ("coder", "reviewer", "resolver")
 COMMAND_ROLES = ("setup", "check", "gate")
 SCHEMA_VERSION = 1
 

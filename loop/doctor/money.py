@@ -19,7 +19,7 @@ HTTP_OK = 200
 
 def look_at_prices(surroundings: Surroundings) -> Finding:
     """Whether every model that a task would call has a known price."""
-    choices = [choice for terms in surroundings.terms for choice in (terms.coder, terms.reviewer)]
+    choices = [choice for terms in surroundings.terms for choice in terms.agents]
     models = tuple(dict.fromkeys(choice.model for choice in choices if choice.model))
     if not models:
         return skipped("no model is configured")

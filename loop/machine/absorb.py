@@ -15,6 +15,7 @@ from loop.machine.facts import (
     JobFacts,
     MergeFacts,
     RebaseFacts,
+    ResolveFacts,
     ReviewFacts,
     SetupFacts,
 )
@@ -86,6 +87,8 @@ def absorb(state: TaskState, outcome: Outcome, facts: Facts) -> TaskState:
             return _absorb_job(add_spend(state, facts.end), outcome, facts.end)
         case ReviewFacts():
             return _absorb_review(add_spend(state, facts.end), outcome, facts)
+        case ResolveFacts():
+            return add_spend(state, facts.end)
         case CandidateFacts():
             return _absorb_candidate(state, outcome, facts)
         case RebaseFacts():
@@ -187,17 +190,18 @@ def _absorb_review(state: TaskState, outcome: Outcome, facts: ReviewFacts) -> Ta
     if outcome not in VERDICTS:
         return state
     counters = state.counters
+    highest = max((counters.findings, *(number_of(f) for f in facts.findings)))
     return state.model_copy(
         update={
             "findings": _merge_findings(state.findings, facts.findings),
-            "reviews": (*state.reviews, _mark(state)),
+            "reviews": (*state.reviews, _mark(state, outcome, highest)),
             "declared": "" if outcome is Outcome.MUST_FIX_FOUND else state.declared,
             "counters": counters.model_copy(
                 update={
                     "review_rounds": counters.review_rounds + 1,
                     "verdict_misses": 0,
                     "first_call_misses": 0,
-                    "findings": max((counters.findings, *(number_of(f) for f in facts.findings))),
+                    "findings": highest,
                     "findings_dropped": counters.findings_dropped + facts.dropped,
                 }
             ),
@@ -205,9 +209,10 @@ def _absorb_review(state: TaskState, outcome: Outcome, facts: ReviewFacts) -> Ta
     )
 
 
-def _mark(state: TaskState) -> ReviewMark:
+def _mark(state: TaskState, outcome: Outcome, highest: int) -> ReviewMark:
     commit = state.candidate.commit if state.candidate else state.base or ""
-    return ReviewMark(commit=commit, jobs=state.counters.jobs)
+    is_approved = outcome in (Outcome.REVIEW_APPROVED, Outcome.NO_CHANGE_CONFIRMED)
+    return ReviewMark(commit=commit, jobs=state.counters.jobs, approved=is_approved, findings=highest)
 
 
 def _merge_findings(old: tuple[Finding, ...], new: tuple[Finding, ...]) -> tuple[Finding, ...]:

@@ -4,10 +4,11 @@ Pure: no I/O.
 """
 
 from instrument.schema.state import Attempt, Counters, Stop, TaskState
-from instrument.schema.vocabulary import EffectKind, Outcome
+from instrument.schema.vocabulary import EffectKind, Outcome, Role, Stage
 from loop.machine.absorb import absorb
+from loop.machine.climb import climb, settle
 from loop.machine.details import retry_time, stop_choices, stop_details
-from loop.machine.effects import FOLDER_LABELS, Effect
+from loop.machine.effects import FOLDER_LABELS, ROLES, Effect
 from loop.machine.facts import CancelledFacts, EngineFacts, Facts
 from loop.machine.judge import StaleFactsError
 from loop.machine.spend import add_spend
@@ -50,7 +51,7 @@ def _folder_round(effect: Effect, effects: dict[EffectKind, int]) -> int:
 
 
 def advance(state: TaskState, outcome: Outcome, facts: Facts | None) -> TaskState:
-    """The state after an outcome: what the facts bring, the counters, the table's step.
+    """The state after an outcome: what the facts bring, the counters, the table's step, the ladder's.
 
     Args:
         state: The task, with the attempt that the facts answer.
@@ -76,8 +77,11 @@ def advance(state: TaskState, outcome: Outcome, facts: Facts | None) -> TaskStat
             choices=stop_choices(outcome, facts),
             retry_at_utc=retry_time(outcome, facts),
         )
+    is_answer = target.stage is Stage.STOPPED and target.stop is None
+    if is_answer and state.climb is not None:
+        stop = state.climb.stop
     absorbed = absorb(state, outcome, facts) if facts else state
-    return absorbed.model_copy(
+    moved = absorbed.model_copy(
         update={
             "seq": state.seq + 1,
             "stage": target.stage,
@@ -87,6 +91,9 @@ def advance(state: TaskState, outcome: Outcome, facts: Facts | None) -> TaskStat
             "counters": _count(absorbed.counters, outcome),
         }
     )
+    if is_answer:
+        return settle(moved, outcome, facts)
+    return climb(moved) if moved.stage is Stage.STOPPED else moved
 
 
 def _kept_attempt(state: TaskState, facts: Facts | None) -> Attempt | None:
@@ -104,5 +111,12 @@ def cancel(state: TaskState, facts: CancelledFacts) -> TaskState:
     """The state after a person's signal: the attempt is gone, only its cost stays."""
     if state.attempt is None or state.attempt.key != facts.key:
         raise StaleFactsError(f"facts for {facts.key}, but the attempt under way is another")
-    billed = add_spend(state, facts.end) if facts.end is not None else state
+    billed = add_spend(state, facts.end) if facts.end is not None else _unbilled(state, state.attempt)
     return billed.model_copy(update={"seq": state.seq + 1, "attempt": None})
+
+
+def _unbilled(state: TaskState, attempt: Attempt) -> TaskState:
+    """The state after an end that nobody could look at: what an agent's job had cost stays unknown."""
+    if not ROLES.get(attempt.kind, Role.CHECK).is_agent:
+        return state
+    return state.model_copy(update={"spend": state.spend.model_copy(update={"lower_bound": True})})

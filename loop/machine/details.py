@@ -19,6 +19,7 @@ from loop.machine.facts import (
     JobFacts,
     MergeFacts,
     RebaseFacts,
+    ResolveFacts,
     ReviewFacts,
     SetupFacts,
 )
@@ -50,7 +51,7 @@ def _lines(state: TaskState, facts: Facts | None) -> tuple[str, ...]:
             return unknown or ((facts.detail,) if facts.detail else ())
         case SetupFacts() | EngineFacts():
             return (facts.detail,)
-        case JobFacts():
+        case JobFacts() | ResolveFacts():
             return _job_lines(facts.end)
         case ReviewFacts():
             return _review_lines(facts)

@@ -9,7 +9,7 @@ from pydantic import Field, NonNegativeInt, TypeAdapter
 
 from instrument.schema.base import Frozen
 from instrument.schema.state import AgentChoice, Candidate, Landing, PendingDiff
-from instrument.schema.vocabulary import EffectKind, Role
+from instrument.schema.vocabulary import EffectKind, LadderStep, Role
 
 
 class EffectBase(Frozen):
@@ -95,6 +95,14 @@ class Review(AgentEffect):
     """Marks the verdict block; 16 hex digits that nobody but this review's prompt knows."""
 
 
+class Resolve(AgentEffect):
+    """Ask a model once, in a person's stead, what becomes of a stop."""
+
+    kind: Literal[EffectKind.RESOLVE] = EffectKind.RESOLVE
+    base: str
+    step: LadderStep
+
+
 class CommitCandidate(EffectBase):
     """Prove a coder's diff and make it the candidate."""
 
@@ -130,7 +138,8 @@ Effect = Annotated[
     | Review
     | Rebase
     | Gate
-    | Merge,
+    | Merge
+    | Resolve,
     Field(discriminator="kind"),
 ]
 EFFECT: TypeAdapter[Effect] = TypeAdapter(Effect)
@@ -143,6 +152,7 @@ ROLES: dict[EffectKind, Role] = {
     EffectKind.COMPARE_TESTS: Role.CHECK,
     EffectKind.REVIEW: Role.REVIEWER,
     EffectKind.GATE: Role.GATE,
+    EffectKind.RESOLVE: Role.RESOLVER,
 }
 """The role of each job effect."""
 
@@ -154,5 +164,6 @@ FOLDER_LABELS: dict[EffectKind, str] = {
     EffectKind.COMPARE_TESTS: "compare",
     EffectKind.REVIEW: "reviewer",
     EffectKind.GATE: "gate",
+    EffectKind.RESOLVE: "resolver",
 }
 """The word in a job's folder name, such as `0002-coder-1`."""

@@ -63,6 +63,17 @@ class ReviewFacts(FactsBase):
     """Must-fixes that repeat a ruled point without new evidence."""
 
 
+class ResolveFacts(FactsBase):
+    """How a model's answer to a stop ended: with a ruling, or handed up."""
+
+    kind: Literal["resolve"] = "resolve"
+    end: JobEnd
+    ruling: str = ""
+    """Empty: it ruled nothing that can be used."""
+    handed_up: str = ""
+    """Why not, in a few lines; empty where it ruled."""
+
+
 @unique
 class CandidateProblem(StrEnum):
     """Why a proven or unproven diff is no candidate."""
@@ -125,7 +136,15 @@ class CancelledFacts(FactsBase):
 
 
 Facts = Annotated[
-    BaseFacts | SetupFacts | JobFacts | ReviewFacts | CandidateFacts | RebaseFacts | MergeFacts | EngineFacts,
+    BaseFacts
+    | SetupFacts
+    | JobFacts
+    | ReviewFacts
+    | ResolveFacts
+    | CandidateFacts
+    | RebaseFacts
+    | MergeFacts
+    | EngineFacts,
     Field(discriminator="kind"),
 ]
 FACTS: TypeAdapter[Facts] = TypeAdapter(Facts)

@@ -17,10 +17,13 @@ from loop.machine.facts import (
     JobFacts,
     MergeFacts,
     RebaseFacts,
+    ResolveFacts,
     ReviewFacts,
     SetupFacts,
 )
 from loop.machine.guards import CODER_GUARDS, COMMANDS_GUARDS, REVIEWER_GUARDS, first_match
+from loop.machine.ladder import can_afford
+from loop.machine.resume import has_ruling
 from loop.machine.spend import add_spend
 
 
@@ -64,6 +67,8 @@ def judge(state: TaskState, facts: Facts) -> Outcome:
             return _judge_job(add_spend(state, facts.end), state.attempt.kind, facts.end)
         case ReviewFacts():
             return _judge_review(add_spend(state, facts.end), facts)
+        case ResolveFacts():
+            return _judge_resolution(add_spend(state, facts.end), facts)
         case CandidateFacts():
             return CANDIDATE_OUTCOMES[facts.problem] if facts.problem else Outcome.CANDIDATE_COMMITTED
         case RebaseFacts():
@@ -78,6 +83,8 @@ def judge(state: TaskState, facts: Facts) -> Outcome:
 
 def forestall(state: TaskState) -> Outcome | None:
     """Name why the next job must not even begin: nothing is left for it; none where it may."""
+    if state.stage is Stage.RESOLVE:
+        return _forestall_resolver(state)
     is_coder = state.stage is Stage.IMPLEMENT and state.pending is None
     is_reviewer = state.stage is Stage.REVIEW
     if not is_coder and not is_reviewer and state.stage not in (Stage.CHECK, Stage.GATE):
@@ -89,6 +96,11 @@ def forestall(state: TaskState) -> Outcome | None:
     if (is_coder or is_reviewer) and is_money_gone(state, for_coder=is_coder):
         return Outcome.SPEND_EXHAUSTED
     return None
+
+
+def _forestall_resolver(state: TaskState) -> Outcome | None:
+    """It hands up unasked where an interrupted try took what was left."""
+    return None if state.attempt is not None or can_afford(state) else Outcome.STOP_HANDED_UP
 
 
 def _judge_base(facts: BaseFacts) -> Outcome:
@@ -127,6 +139,19 @@ def _judge_review(state: TaskState, facts: ReviewFacts) -> Outcome:
     if state.counters.review_rounds + 1 >= caps_of(state).review:
         return Outcome.MUST_FIX_FOUND_TOO_OFTEN
     return Outcome.MUST_FIX_FOUND
+
+
+def _judge_resolution(state: TaskState, facts: ResolveFacts) -> Outcome:
+    """Judge a model's answer; whatever is not plainly a new ruling hands the stop up."""
+    fault = first_match(REVIEWER_GUARDS, state, facts.end)
+    if fault is Outcome.JOB_INTERRUPTED:
+        return fault
+    has_finished = facts.end.agent is not None and facts.end.agent.finished
+    climb = state.climb
+    if fault is not None or not has_finished or not facts.ruling or climb is None:
+        return Outcome.STOP_HANDED_UP
+    is_known = has_ruling(state, climb.stop.reason, facts.ruling)
+    return Outcome.STOP_HANDED_UP if is_known else Outcome.STOP_RULED
 
 
 def _judge_missing_verdict(state: TaskState, end: JobEnd) -> Outcome:

@@ -6,7 +6,7 @@ Pure: no I/O.
 import hashlib
 import json
 
-from instrument.schema.state import TaskState
+from instrument.schema.state import Ruling, TaskState
 from instrument.schema.vocabulary import EffectKind
 
 DIGEST_DIGITS = 8
@@ -40,12 +40,25 @@ def prompt_inputs(state: TaskState) -> str:
     digest stands for the prompt's without composing it.
     """
     parts: list[str] = [state.task_blob, state.previous_task_blob or "", state.summary]
-    parts += [ruling.digest for ruling in state.rulings]
+    parts += [_ruling_input(ruling) for ruling in state.rulings]
     models = (*state.failures, *state.findings, *state.decisions, *state.checked)
     parts += [json.dumps(model.model_dump(mode="json")) for model in models]  # escapes lone surrogates
     parts += (*state.could_not_verify, state.declared, *state.compared, *state.flaky, *state.allowed)
     parts.append(state.conflict_commit or "")
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _ruling_input(ruling: Ruling) -> str:
+    """A person's is its text alone: keys of before there were others stay as they were."""
+    by = ruling.by
+    return ruling.digest if by is None else f"{ruling.digest} {by.step} {by.model or ''}"
+
+
+def stop_inputs(state: TaskState) -> str:
+    """What a model is told of the stop that it looks into, beside `prompt_inputs`: JSON."""
+    climb = state.climb
+    models = (*((climb.stop,) if climb else ()), *state.tried)
+    return json.dumps([model.model_dump(mode="json") for model in models])
 
 
 def review_token(state: TaskState, key: str) -> str:

@@ -18,10 +18,12 @@ from loop.machine.effects import (
     Implement,
     Merge,
     Rebase,
+    Resolve,
     Review,
     SetUp,
 )
-from loop.machine.keys import effect_key, effect_number, prompt_inputs, review_token
+from loop.machine.keys import effect_key, effect_number, prompt_inputs, review_token, stop_inputs
+from loop.machine.ladder import helper_of
 
 
 class PlanError(Exception):
@@ -55,6 +57,8 @@ def plan(state: TaskState) -> Effect:
             if state.gated != landing.commit:
                 raise PlanError("the landing commit has not passed the gate")
             return Merge(key=effect_key(state, EffectKind.MERGE, landing.commit), landing=landing)
+        case Stage.RESOLVE:
+            return _plan_resolve(state)
         case Stage.DONE | Stage.STOPPED:
             raise PlanError(f"nothing follows {state.stage}")
 
@@ -160,6 +164,25 @@ def _plan_gate(state: TaskState) -> Effect:
         image=state.image,
         deadline_ms=commands_deadline_ms(state),
         only=names_again(state.first_run),
+    )
+
+
+def _plan_resolve(state: TaskState) -> Effect:
+    climb, base, image = state.climb, _base(state), _image(state)
+    if climb is None or state.terms.ladder is None:
+        raise PlanError("there is no stop to look into, or nobody to ask")
+    kind = EffectKind.RESOLVE
+    start = state.candidate.commit if state.candidate else base
+    return Resolve(
+        key=effect_key(state, kind, start, image, climb.step, prompt_inputs(state), stop_inputs(state)),
+        round=1 + sum(tried.step.is_model for tried in state.tried),
+        start=start,
+        image=image,
+        agent=helper_of(state, climb.step),
+        deadline_ms=agent_deadline_ms(state),
+        budget_microusd=money_left(state, for_coder=True),
+        base=base,
+        step=climb.step,
     )
 
 

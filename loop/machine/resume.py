@@ -6,7 +6,7 @@ Pure: no I/O.
 import hashlib
 from typing import Literal
 
-from instrument.schema.state import Counters, Finding, Ruling, Spend, Stop, TaskState
+from instrument.schema.state import Counters, Finding, Resolver, Ruling, Spend, Stop, TaskState
 from instrument.schema.vocabulary import EffectKind, Severity, Stage, StopReason
 from loop.machine.lift import count_granted, is_lifted
 from loop.machine.stops import STOPS
@@ -17,6 +17,8 @@ APPROVED_STAGES = (Stage.REBASE, Stage.GATE, Stage.MERGE)
 """Where work stands on an approval, which an edit of the task voids: it was given for another text."""
 WAITS_FOR_MAIN = (StopReason.READY_TO_MERGE, StopReason.MERGE_CONFLICT, StopReason.IMAGE_UNFIT)
 """Stops on an approval that a new commit on the branch may lift: a rerun rebases onto it."""
+
+AGENT_EFFECTS = (EffectKind.IMPLEMENT, EffectKind.REVIEW, EffectKind.RESOLVE)
 
 GRANTED = {
     "check": "check",
@@ -45,6 +47,8 @@ def resume(
     stop = state.stop
     if state.stage is not Stage.STOPPED or stop is None:
         return None
+    if how == "task_edited" and state.climb is not None:
+        stop = state.climb.stop  # another text answers the stop itself, whoever was being asked about it
     target = _target(stop, how, main_has_moved=main_has_moved, counter=counter)
     if target is None or (counter is not None and not is_lifted(state, stop, counter)):
         return None
@@ -58,6 +62,7 @@ def resume(
             "seq": state.seq + 1,
             "stage": stage,
             "stop": None,
+            "climb": state.climb if stage is Stage.RESOLVE else None,
             "attempt": state.attempt if how == "rerun" else None,
             "spend": state.spend if how == "rerun" else _without_attempt(state),
             "counters": count_granted(state.counters, _forgive(state.counters, stop), counter),
@@ -71,7 +76,7 @@ def resume(
 
 def _without_attempt(state: TaskState) -> Spend:
     """What an answer begins is another job: of one that the engine took along the cost stays unknown."""
-    is_lost = state.attempt is not None and state.attempt.kind in (EffectKind.IMPLEMENT, EffectKind.REVIEW)
+    is_lost = state.attempt is not None and state.attempt.kind in AGENT_EFFECTS
     return state.spend.model_copy(update={"lower_bound": True}) if is_lost else state.spend
 
 
@@ -156,8 +161,10 @@ def allow(state: TaskState, glob: str) -> TaskState:
     return state.model_copy(update={"allowed": (*state.allowed, glob), "counters": counters})
 
 
-def record_ruling(state: TaskState, text: str, *, finding: str | None = None) -> TaskState:
-    """The state with a ruling that answers its stop, and what it rules on closed.
+def record_ruling(
+    state: TaskState, text: str, *, finding: str | None = None, by: Resolver | None = None
+) -> TaskState:
+    """The state with a ruling that answers its stop, and what it rules on closed; `by` none: a person's.
 
     With `finding` that one; else, at `review_exhausted`, all open must-fixes. At other stops a
     ruling was not about them: closed, they would land unrepaired.
@@ -166,8 +173,9 @@ def record_ruling(state: TaskState, text: str, *, finding: str | None = None) ->
     if state.stop is None:
         raise ValueError("only a stopped task takes a ruling")
     digest = ruling_digest(text)
-    ruling = Ruling(stop=state.stop.reason, digest=digest, text=text, finding=finding)
+    ruling = Ruling(stop=state.stop.reason, digest=digest, text=text, finding=finding, by=by)
     counters = state.counters
+    interventions = counters.interventions + (by is None)
     findings = state.findings
     if finding is not None:
         findings = tuple(f.model_copy(update={"closed": f.closed or f.id == finding}) for f in findings)
@@ -177,7 +185,7 @@ def record_ruling(state: TaskState, text: str, *, finding: str | None = None) ->
         update={
             "rulings": (*state.rulings, ruling),
             "findings": findings,
-            "counters": counters.model_copy(update={"interventions": counters.interventions + 1}),
+            "counters": counters.model_copy(update={"interventions": interventions}),
             "pending": None,
         }
     )
@@ -191,6 +199,12 @@ def _close(finding: Finding, review_round: int) -> Finding:
 def ruling_digest(text: str) -> str:
     """SHA-256 of a ruling's text, hex: the same ruling again is no second one."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def has_ruling(state: TaskState, reason: StopReason, text: str, finding: str | None = None) -> bool:
+    """Whether these very words were given before, at a stop of this reason and on this finding."""
+    known = (reason, ruling_digest(text), finding)
+    return any((ruling.stop, ruling.digest, ruling.finding) == known for ruling in state.rulings)
 
 
 def open_findings(state: TaskState) -> tuple[Finding, ...]:

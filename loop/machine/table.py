@@ -10,7 +10,11 @@ from instrument.schema.vocabulary import DoneReason, Outcome, Stage, StopReason
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Where an outcome leads; a stop and an end carry their reason."""
+    """Where an outcome leads; a stop and an end carry their reason.
+
+    `stopped` without one is the stop that was looked into: a ruling leads on from it as a person's would,
+    else the ladder's next step takes it up, or a person.
+    """
 
     stage: Stage
     stop: StopReason | None = None
@@ -23,6 +27,10 @@ def _to(stage: Stage) -> Step:
 
 def _stop(reason: StopReason) -> Step:
     return Step(Stage.STOPPED, stop=reason)
+
+
+def _back() -> Step:
+    return Step(Stage.STOPPED)
 
 
 def _done(reason: DoneReason) -> Step:
@@ -158,6 +166,11 @@ TABLE: dict[tuple[Stage, Outcome], Step] = {
     (_S.MERGE, _O.MAIN_MOVED_TOO_OFTEN): _stop(_R.MAIN_MOVING),
     (_S.MERGE, _O.PUSH_REFUSED): _stop(_R.PUSH_REJECTED),
     (_S.MERGE, _O.ENGINE_FAILED): _stop(_R.RUNNER_UNAVAILABLE),
+    # resolve: a model is asked about a stop before a person is
+    (_S.RESOLVE, _O.STOP_RULED): _back(),
+    (_S.RESOLVE, _O.STOP_HANDED_UP): _back(),
+    (_S.RESOLVE, _O.JOB_INTERRUPTED): _to(_S.RESOLVE),
+    (_S.RESOLVE, _O.ENGINE_FAILED): _stop(_R.RUNNER_UNAVAILABLE),
 }
 
 

@@ -14,12 +14,13 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from instrument.schema.vocabulary import Role
 from loop.problems import Problem, Problems
 from loop.prompts import sections
-from loop.prompts.materials import CoderMaterials, ReviewerMaterials
+from loop.prompts.materials import CoderMaterials, ResolverMaterials, ReviewerMaterials
 from loop.verdict import verdict_template
 
 REQUIRED = {
     Role.CODER: ("task", "rulings", "failed", "findings"),
     Role.REVIEWER: ("task", "rulings", "closed", "checks", "diff", "paths", "left_out", "verdict_form"),
+    Role.RESOLVER: ("task", "stop", "asked", "failed", "findings", "rulings", "tried", "leads"),
 }
 """Sections that a template of one's own must place, each exactly once."""
 ADDED = {
@@ -28,6 +29,7 @@ ADDED = {
         "declared": "# The coder declares that no change is needed: judge the base",
         "compared": "# Facts about the tests",
     },
+    Role.RESOLVER: {},
 }
 """Sections that follow, under these headings, where a template of one's own does not place them."""
 _MARK = re.compile("\0([a-z_]+)\0")
@@ -65,6 +67,13 @@ def reviewer_prompt(
     """Compose a reviewer's prompt; arguments and errors as in `coder_prompt`."""
     scalars = {"round": str(materials.round), "base": materials.base}
     return _compose(Role.REVIEWER, _reviewer_sections(materials), scalars, template, name)
+
+
+def resolver_prompt(materials: ResolverMaterials) -> bytes:
+    """Compose a resolver's prompt, UTF-8; there is no template but ours."""
+    return _compose(
+        Role.RESOLVER, _resolver_sections(materials), {"base": materials.base}, None, "resolver.md.j2"
+    )
 
 
 def check_template(role: Role, template: str, name: str) -> None:
@@ -117,6 +126,20 @@ def _reviewer_sections(m: ReviewerMaterials) -> dict[str, str]:
         "left_out": sections.name_list(m.left_out),
         "diff": sections.fenced(m.diff, "diff"),
         "verdict_form": sections.fenced(verdict_template(m.token)),
+    }
+
+
+def _resolver_sections(m: ResolverMaterials) -> dict[str, str]:
+    return {
+        "task": sections.fenced(m.task, "markdown"),
+        "stop": sections.fact_lines(m.stop),
+        "asked": sections.fenced(m.asked),
+        "failed": sections.failed_blocks(m.failed),
+        "findings": sections.finding_blocks(m.findings),
+        "rulings": sections.ruling_blocks(m.rulings),
+        "decisions": sections.decision_lines(m.decisions),
+        "tried": sections.tried_lines(m.tried),
+        "leads": m.leads,
     }
 
 

@@ -6,7 +6,7 @@ Pure: no I/O.
 from dataclasses import dataclass
 
 from instrument.schema.job import CommandEnd, Decision
-from instrument.schema.state import Finding, Ruling
+from instrument.schema.state import Finding, Ruling, Tried
 from jobs.order import Command
 
 
@@ -92,3 +92,24 @@ class ReviewerMaterials:
     """Checks of this candidate that failed once and then passed, by name."""
     declared: str = ""
     """Why the coder says that no change is needed: then the tree is the base, and there is no diff."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResolverMaterials:
+    """For one look into a stop; tuples are oldest first and may be empty."""
+
+    task: str
+    base: str
+    """The commit that the work stands on."""
+    stop: tuple[str, ...]
+    """The stop's name, who would have to act, and what is particular to it, a line each."""
+    leads: str
+    """Which stage a ruling leads to."""
+    asked: str = ""
+    """What the coder wrote when it ended, where it stopped the task by that."""
+    failed: tuple[FailedCheck, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    rulings: tuple[Ruling, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    tried: tuple[Tried, ...] = ()
+    """At stops of this kind."""

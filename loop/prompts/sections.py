@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 
 from instrument.schema.job import CommandEnd, Decision
-from instrument.schema.state import Finding, Ruling
+from instrument.schema.state import Finding, Ruling, Tried
 from jobs.order import Command
 from loop.prompts.materials import FailedCheck, SizedPath
 from loop.verdict import OUR_MARK, shown_path
@@ -38,7 +38,8 @@ def ruling_blocks(rulings: Iterable[Ruling]) -> str:
     for ruling in rulings:
         by_text.setdefault(ruling.text, []).append(ruling)
     blocks = [
-        f"Ruling {n}{_about(same)}, given when the task had stopped with `{same[-1].stop}`:\n{fenced(text)}"
+        f"Ruling {n}{_about(same)}, given{_by(same)} when the task had stopped with `{same[-1].stop}`:\n"
+        f"{fenced(text)}"
         for n, (text, same) in enumerate(by_text.items(), start=1)
     ]
     return "\n\n".join(blocks)
@@ -48,6 +49,25 @@ def _about(same: Iterable[Ruling]) -> str:
     """The findings that a ruling names; nothing where it was once given on all that was open."""
     names = list(dict.fromkeys(ruling.finding for ruling in same))
     return "" if None in names else f" on {', '.join(name for name in names if name)}"
+
+
+def _by(same: Iterable[Ruling]) -> str:
+    """Who ruled where no person did; a person's own word for it is a person's ruling."""
+    givers = [ruling.by for ruling in same]
+    by = None if None in givers else givers[-1]
+    return "" if by is None else f" by a model ({by.model or by.step}) in a person's stead"
+
+
+def tried_lines(tried: Iterable[Tried]) -> str:
+    """Give what earlier steps of the ladder did, a fence each."""
+    return "\n\n".join(fenced(show_tried(each)) for each in tried)
+
+
+def show_tried(tried: Tried) -> str:
+    """Say what a step of the ladder did: a model's words stand verbatim at the end."""
+    if not tried.step.is_model:
+        return f"{tried.step} ran it again"
+    return f"{tried.step} {'ruled' if tried.ruled else 'handed it up'}: {tried.said}"
 
 
 def command_lines(commands: Iterable[Command]) -> str:

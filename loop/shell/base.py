@@ -54,7 +54,7 @@ def ready_time(context: Context, base: str, task_path: str) -> datetime | None:
 def unpriced_models(context: Context, terms: Terms) -> tuple[str, ...]:
     """The model ids of these terms that have no known price."""
     unknown: dict[str, None] = {}
-    for choice in (terms.coder, terms.reviewer):
+    for choice in terms.agents:
         if choice.model is None:
             continue
         provider = context.provider_for(choice)

@@ -11,7 +11,7 @@ from loop.git.changes import ChangedPath, changed_paths
 from loop.git.inputs import TreeEntry
 from loop.git.store import Store
 from loop.globs import compile_globs, fold_protection
-from loop.machine.effects import Review
+from loop.machine.effects import Resolve, Review
 from loop.shell.context import Context
 from loop.shell.restoring import with_base_paths
 
@@ -29,8 +29,8 @@ def instruction_files(changed: Iterable[ChangedPath]) -> tuple[str, ...]:
     return tuple(change.path for change in changed if patterns.match_file(change.path.casefold()))
 
 
-def with_base_instructions(context: Context, task_id: str, effect: Review) -> str:
-    """The commit that a review starts from: the candidate, with the base's instruction files put back."""
+def with_base_instructions(context: Context, task_id: str, effect: Review | Resolve) -> str:
+    """What a review or a resolver starts from: the candidate, with the base's instruction files put back."""
     paths = instruction_files(changed_paths(context.store, effect.base, effect.start))
     return with_base_paths(
         context,

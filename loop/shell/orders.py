@@ -4,7 +4,6 @@ Limits: reads the host's environment as the context holds it; writes packs.
 """
 
 import dataclasses
-from collections.abc import Mapping
 from pathlib import Path
 
 from instrument.schema.state import AgentChoice, TaskState, Terms
@@ -25,12 +24,14 @@ from loop.config import Config
 from loop.git.store import Store
 from loop.home import mark_of
 from loop.machine.effects import (
+    ROLES,
     AgentEffect,
     Baseline,
     CommandsEffect,
     CompareTests,
     Gate,
     Implement,
+    Resolve,
     Review,
     SetUp,
 )
@@ -42,7 +43,7 @@ from loop.shell.packing import pack_for
 from loop.shell.papers import Papers
 from loop.slots import host_label
 from loop.taskfile import Task
-from loop.together import baseline_checks, fast_checks, gate_checks
+from loop.together import baseline_checks, command_line, fast_checks, gate_checks
 
 UNLIMITED_MICROUSD = 10**12
 """What a job's proxy is told where the task has no money budget: a million dollars."""
@@ -164,22 +165,18 @@ def commands_of(effect: CommandsEffect, task: Task, config: Config) -> tuple[Com
 
 
 def agent_order(
-    context: Context, state: TaskState, effect: Implement | Review, papers: Papers, prompt: bytes
+    context: Context, state: TaskState, effect: Implement | Review | Resolve, papers: Papers, prompt: bytes
 ) -> JobOrder:
-    """A coder's or a reviewer's job."""
-    role, commit = Role.CODER, effect.start
-    if isinstance(effect, Review):
-        role, commit = Role.REVIEWER, with_base_instructions(context, state.task_id, effect)
+    """The job of an agent; one that judges the coder's work takes no orders from it."""
+    role, commit = ROLES[effect.kind], effect.start
+    if isinstance(effect, Review | Resolve):
+        commit = with_base_instructions(context, state.task_id, effect)
     config = papers.config
-    lines: Mapping[Role, str | None] = {
-        Role.CODER: config.agent.command.coder,
-        Role.REVIEWER: config.agent.command.reviewer,
-    }
     work = AgentWork(
         runtime=effect.agent.runtime,
         model=effect.agent.model,
         prompt=prompt,
-        line=lines[role] if effect.agent.runtime is RuntimeName.COMMAND else None,
+        line=command_line(role, config) if effect.agent.runtime is RuntimeName.COMMAND else None,
         review_path=review_path(papers.task, effect.round) if role is Role.REVIEWER else None,
         context_limit_tokens=config.agent.context_limit_tokens,
         gate_commands=tuple(command.run for command in gate_checks(papers.task, config)),
@@ -217,7 +214,7 @@ def asked_providers(context: Context, terms: Terms) -> tuple[Provider, ...]:
     """The real providers that jobs of these terms call, each once; none where a story answers."""
     if context.story is not None:
         return ()
-    choices = (choice for choice in (terms.coder, terms.reviewer) if uses_model(choice))
+    choices = (choice for choice in terms.agents if uses_model(choice))
     return tuple({provider.name: provider for provider in map(context.provider_for, choices)}.values())
 
 

@@ -24,6 +24,7 @@ from loop.machine.effects import (
     Implement,
     Merge,
     Rebase,
+    Resolve,
     Review,
     SetUp,
 )
@@ -39,12 +40,13 @@ from loop.shell.inputs import image_for
 from loop.shell.orders import agent_order, commands_order, setup_order, setup_order_at
 from loop.shell.packing import hold_if_large, packs_folder
 from loop.shell.papers import papers_of
+from loop.shell.resolutions import resolve_facts
 from loop.shell.reviews import review_facts
 from loop.shell.setups import kept_end
-from loop.shell.telling import tell_coder, tell_reviewer
+from loop.shell.telling import tell_coder, tell_resolver, tell_reviewer
 from loop.shell.transcripts import redact_transcript
 
-JobEffect = Baseline | Check | CompareTests | Gate | Implement | Review
+JobEffect = Baseline | Check | CompareTests | Gate | Implement | Review | Resolve
 
 
 class Shell:
@@ -94,6 +96,8 @@ class Shell:
             case Review():
                 end = self._run_agent(state, effect, resumed=resumed)
                 return review_facts(context, state, effect, papers_of(context, state, effect.base), end)
+            case Resolve():
+                return resolve_facts(context, effect, self._run_agent(state, effect, resumed=resumed))
             case Implement():
                 return JobFacts(key=effect.key, end=self._run_agent(state, effect, resumed=resumed))
             case Baseline():
@@ -119,7 +123,7 @@ class Shell:
             return found
         return self._run(state, replace(order, image=found), resumed=resumed)
 
-    def _run_agent(self, state: TaskState, effect: Implement | Review, *, resumed: bool) -> JobEnd:
+    def _run_agent(self, state: TaskState, effect: Implement | Review | Resolve, *, resumed: bool) -> JobEnd:
         order = self._order(state, effect)
         end = self._run(state, order, resumed=resumed)
         redact_transcript(order.folder)
@@ -144,6 +148,9 @@ class Shell:
                 return agent_order(context, state, effect, papers, tell_coder(context, state, effect, papers))
             case Review():
                 prompt = tell_reviewer(context, state, effect, papers)
+                return agent_order(context, state, effect, papers, prompt)
+            case Resolve():
+                prompt = tell_resolver(context, state, effect, papers)
                 return agent_order(context, state, effect, papers, prompt)
             case _:
                 return commands_order(context, state, effect, papers)

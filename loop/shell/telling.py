@@ -1,23 +1,34 @@
-"""What a coder and a reviewer are told: a prompt's materials, gathered from state, git and folders.
+"""What agents are told: a prompt's materials, gathered from state, git and folders.
 
 Limits: reads job folders and the store, writes nothing.
 """
 
 from collections.abc import Sequence
 
-from instrument.schema.state import CheckFailure, Finding, TaskState
-from instrument.schema.vocabulary import Role
+from pydantic import ValidationError
+
+from instrument.schema.job import AgentResult
+from instrument.schema.state import CheckFailure, Finding, Stop, TaskState
+from instrument.schema.vocabulary import Role, Stage, StopReason
 from loop.allowances import split_allowed
 from loop.git.changes import ChangedPath, changed_lines, changed_paths, review_diff
 from loop.git.lines import show_changes
 from loop.globs import compile_globs
-from loop.machine.effects import Implement, Review
+from loop.machine.effects import Implement, Resolve, Review
 from loop.machine.resume import open_findings
-from loop.prompts.compose import coder_prompt, reviewer_prompt
-from loop.prompts.materials import CoderMaterials, FailedCheck, ReviewerMaterials, SizedPath
+from loop.machine.stops import STOPS
+from loop.prompts.compose import coder_prompt, resolver_prompt, reviewer_prompt
+from loop.prompts.materials import (
+    CoderMaterials,
+    FailedCheck,
+    ResolverMaterials,
+    ReviewerMaterials,
+    SizedPath,
+)
 from loop.shell.context import Context
 from loop.shell.instructions import instruction_files
 from loop.shell.papers import Papers, task_difference
+from loop.shell.resolutions import RESULT
 from loop.together import baseline_checks
 
 TAIL_BYTES = 32_000
@@ -77,6 +88,48 @@ def tell_reviewer(context: Context, state: TaskState, effect: Review, papers: Pa
         papers.templates.get(Role.REVIEWER),
         name=papers.config.prompts.reviewer or "reviewer.md.j2",
     )
+
+
+def tell_resolver(context: Context, state: TaskState, effect: Resolve, papers: Papers) -> bytes:
+    """What a model is told of the stop that it looks into, UTF-8."""
+    assert state.climb is not None
+    stop = state.climb.stop
+    row = STOPS[stop.reason]
+    choices = (f"it would do: {choice}" for choice in (*row.choices, *stop.choices))
+    leads = stop.stage if row.ruling is Stage.STOPPED else row.ruling
+    return resolver_prompt(
+        ResolverMaterials(
+            task=papers.task.text,
+            base=effect.base,
+            stop=(f"{stop.reason} (at {stop.stage}): {row.sentence}", *stop.details, *choices),
+            leads=_LEADS.get(leads or stop.stage, f"The task goes on at `{leads}`."),
+            asked=_asked(context, stop),
+            failed=tuple(_failed(context, failure) for failure in state.failures),
+            findings=open_findings(state),
+            rulings=state.rulings,
+            decisions=state.decisions,
+            tried=tuple(tried for tried in state.tried if tried.stop is stop.reason),
+        )
+    )
+
+
+_LEADS = {
+    Stage.IMPLEMENT: "The coder has one more round, which is told your ruling.",
+    Stage.REVIEW: "The open must-fixes are closed by your ruling, and one more review follows.",
+    Stage.READY: "The task begins again on the branch as it is now; the coder is told your ruling.",
+}
+
+
+def _asked(context: Context, stop: Stop) -> str:
+    """All that the coder wrote when it ended blocked: the stop itself holds only the beginning."""
+    if stop.reason is not StopReason.BLOCKED or stop.folder is None:
+        return ""
+    try:
+        said = AgentResult.model_validate_json((context.folder / stop.folder / RESULT).read_bytes())
+    except (OSError, ValidationError):
+        return ""
+    parts = (said.summary, said.question, *(f"- {choice}" for choice in said.choices))
+    return "\n".join(part for part in parts if part)
 
 
 def _sized(changed: Sequence[ChangedPath]) -> tuple[SizedPath, ...]:

@@ -108,7 +108,7 @@ class Turn(Frozen):
 class StoryRound(Frozen):
     """The answers of one role in one round, told or recorded; without `round`, of every round not named."""
 
-    role: Literal["coder", "reviewer"]
+    role: Literal["coder", "reviewer", "resolver"]
     round: Annotated[int, Field(ge=1)] | None = None
     turns: Annotated[tuple[Turn, ...], Field(min_length=1)] | None = None
     recorded: Annotated[tuple[RecordedAnswer, ...], Field(min_length=1)] | None = None

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from instrument.schema.job import AgentResult
 from instrument.schema.vocabulary import Role
 from jobs.order import JobOrder
-from support.fake_jobs import EXITED, WORKED_ON, FakeJobs, Script, Turn, must_fix, verdict
-from support.repos import TASK, TASK_TEXT, Desk, alone, copy_desk, edited, make_desk
+from support.fake_jobs import EXITED, WORKED_ON, FakeJobs, Script, Turn, handed_up, must_fix, ruled, verdict
+from support.repos import TASK, TASK_TEXT, TOML, Desk, alone, copy_desk, edited, make_desk
 from support.tripwire import Calm, Wire, run_wired
 
 TESTED_BY = "tests/test_a.py"
@@ -60,6 +61,20 @@ def open_conflict(template: Path, folder: Path) -> Desk:
     return desk
 
 
+def make_ladder(folder: Path) -> None:
+    """A desk whose repo lets two models meet a stop before a person does."""
+    make_desk(folder)
+    ladder = '[ladder]\nsmall = "claude-haiku-4-5"\nstrong = "claude-opus-4-5"\n'
+    Desk(folder, FakeJobs(folder / "engine")).commit({"factory.toml": TOML + ladder})
+
+
+def open_ladder(template: Path, folder: Path) -> Desk:
+    """A desk on which the coder asks, the small model hands that up, and the strong one rules."""
+    asks = Turn(result=AgentResult(outcome="blocked", question="Which name?"))
+    answers = [Turn(answer=handed_up("Two would do.")), Turn(answer=ruled("Call it pause."))]
+    return copy_desk(template, folder, Script(coder=[asks, Turn({WORKED_ON: b"good\n"})], resolver=answers))
+
+
 def live(made: Calm, folder: Path) -> Calm:
     """The command once without a crash; the desk is kept as it was before each effect."""
     wire = Wire(reach=lambda _: None)
@@ -98,6 +113,17 @@ def calm_conflict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calm]:
         yield live(Calm(desk, ("Make it again on theirs.",)), folder)
 
 
+@pytest.fixture(scope="session")
+def calm_ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calm]:
+    """The same of a task whose stop is ruled on by a model."""
+    folder = tmp_path_factory.mktemp("ladder")
+    with pytest.MonkeyPatch.context() as patch:
+        alone(patch, folder)
+        patch.chdir(folder)
+        make_ladder(folder / "template")
+        yield live(Calm(open_ladder(folder / "template", folder / "desk")), folder)
+
+
 @pytest.fixture
 def alone_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     alone(monkeypatch, tmp_path)
@@ -115,3 +141,9 @@ def crashed_desk(calm: Calm, alone_here: Path):
 def crashed_conflict(calm_conflict: Calm, alone_here: Path):
     """The same of the conflict round."""
     return lambda n: open_conflict(calm_conflict.before[n], alone_here)
+
+
+@pytest.fixture
+def crashed_ladder(calm_ladder: Calm, alone_here: Path):
+    """The same of the task whose stop is ruled on by a model."""
+    return lambda n: open_ladder(calm_ladder.before[n], alone_here)

@@ -40,7 +40,12 @@ CONFLICT_STORY = (
     *("check", "review", "rebase", "gate", "merge"),
 )
 """From a person's ruling at a conflict on: the change is made again on what is there now."""
-CONTAINERS = ("baseline", "implement", "check", "compare-tests", "review", "gate")
+LADDER_STORY = (
+    *("find-base", "setup", "baseline", "implement", "resolve", "resolve", "implement"),
+    *("commit-candidate", "check", "review", "rebase", "gate", "merge"),
+)
+"""A coder asks, a model hands the stop up, another one rules."""
+CONTAINERS = ("baseline", "implement", "check", "compare-tests", "review", "gate", "resolve")
 LOST = {(slug, point) for slug in CONTAINERS for point in (AFTER_INTENT, CREATED)}
 """Where the machine loses the attempt: its container never ran."""
 SHORT = (
@@ -52,6 +57,7 @@ SHORT = (
 
 
 CONFLICT_SHORT = ((0, BEFORE_INTENT), (3, EXITED))
+LADDER_SHORT = ((3, AFTER_RECORD), (4, CREATED), (4, AMID_RECORD), (5, EXITED))
 
 
 def every(story: tuple[str, ...] = STORY) -> list[tuple[int, str]]:
@@ -69,6 +75,10 @@ def named(case: Any) -> str:
 
 def named_conflict(case: Any) -> str:
     return f"conflict {case[0]:02d} {CONFLICT_STORY[case[0]]} {case[1]}"
+
+
+def named_ladder(case: Any) -> str:
+    return f"ladder {case[0]:02d} {LADDER_STORY[case[0]]} {case[1]}"
 
 
 def test_the_calm_life_is_the_story(calm: Calm):
@@ -116,6 +126,26 @@ def test_the_same_command_ends_a_conflict_round_as_the_calm_one_at_every_point(
     die_and_go_on(calm_conflict, crashed_conflict, *case)
 
 
+def test_the_calm_life_with_a_ladder_is_its_story(calm_ladder: Calm):
+    assert tuple(effect.kind.slug for effect in calm_ladder.effects) == LADDER_STORY
+    assert calm_ladder.desk.state.done == "merged"
+
+
+@pytest.mark.parametrize("case", LADDER_SHORT, ids=named_ladder)
+def test_the_same_command_goes_on_up_the_ladder_as_the_calm_life(
+    calm_ladder: Calm, crashed_ladder, case: tuple[int, str]
+):
+    die_and_go_on(calm_ladder, crashed_ladder, *case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", every(LADDER_STORY), ids=named_ladder)
+def test_the_same_command_goes_on_up_the_ladder_as_the_calm_life_at_every_point(
+    calm_ladder: Calm, crashed_ladder, case: tuple[int, str]
+):
+    die_and_go_on(calm_ladder, crashed_ladder, *case)
+
+
 def die_and_go_on(calm: Calm, crashed_desk: Callable[[int], Desk], n: int, point: str) -> None:
     desk = crashed_desk(n)
     effect = calm.effects[n]
@@ -125,7 +155,11 @@ def die_and_go_on(calm: Calm, crashed_desk: Callable[[int], Desk], n: int, point
     assert is_dead, "the child did not come to this point"
     desk.run(auto_merge=True, rulings=calm.rulings)
     is_lost = (effect.kind.slug, point) in LOST
-    assert_same_end(calm.desk, desk, interruptions=int(is_lost), creates=int(is_lost and point == CREATED))
+    creates = int(is_lost and point == CREATED)
+    # A ruling forgives what was lost before it, a model's as a person's.
+    is_counted = is_lost and not any(later.kind.slug == "resolve" for later in calm.effects[n:])
+    assert desk.state.counters.interruptions == int(is_counted)
+    assert_same_end(calm.desk, desk, interruptions=int(is_lost), creates=creates)
 
 
 def assert_same_end(calm: Desk, desk: Desk, *, interruptions: int, creates: int) -> None:
@@ -134,7 +168,6 @@ def assert_same_end(calm: Desk, desk: Desk, *, interruptions: int, creates: int)
     assert desk.person.ask("status", "--porcelain") == ""
     state, wanted = desk.state, calm.state
     assert state.spend == wanted.spend
-    assert state.counters.interruptions == interruptions
     same = {"coder_rounds", "review_rounds", "check_failures", "gate_failures", "main_moves", "findings"}
     assert state.counters.model_dump(include=same) == wanted.counters.model_dump(include=same)
     assert set(desk.jobs.created().values()) == {1}, "one create a key"
@@ -151,7 +184,7 @@ def assert_same_record(calm: Desk, desk: Desk, interruptions: int) -> None:
     assert len({call[:2] for call in calls}) == len(calls)
     assert sum(cost for *_, cost in calls) == desk.state.spend.microusd
     told, wanted = (Counter(e.kind for e in each.events) for each in (desk, calm))
-    for kind in ("model_call", "check_ended", "review_ended", "ruling_recorded", "continued"):
+    for kind in ("model_call", "check_ended", "review_ended", "ruling_recorded", "ladder_step", "continued"):
         assert told[kind] == wanted[kind], kind
     assert desk.state.rulings == calm.state.rulings
     assert told["attempt_interrupted"] == interruptions

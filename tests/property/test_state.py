@@ -9,13 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from instrument.schema.job import Decision
-from instrument.schema.state import CheckFailure, Finding, Ruling, Stop, TaskState
-from instrument.schema.vocabulary import EffectKind, Outcome, Severity, Stage, StopReason
+from instrument.schema.state import CheckFailure, Climb, Finding, Resolver, Ruling, Stop, TaskState, Tried
+from instrument.schema.vocabulary import (
+    EffectKind,
+    Escalation,
+    LadderStep,
+    Outcome,
+    Severity,
+    Stage,
+    StopReason,
+)
 from loop.errors import RunError
-from loop.machine.keys import prompt_inputs
+from loop.machine.keys import prompt_inputs, stop_inputs
 from loop.store import STATE_FILE, StateCorruptError, dump_state, load_state, save_state
 from support.ends import command
-from support.lives import new_state
+from support.lives import ladder, new_state, terms
 
 CALM = settings(deadline=None, max_examples=40)  # a noisy machine is no fault of the code
 ODD = st.characters(categories=["Cc", "Cf", "Cs", "Zl", "Zp", "Co"])
@@ -58,8 +66,35 @@ def states(draw: st.DrawFn, text: st.SearchStrategy[str]) -> TaskState:
         failures=tuple(draw(st.lists(failures, max_size=2))),
         decisions=tuple(draw(st.lists(one(Decision, choice=text, why=text, undo=text), max_size=2))),
         rulings=tuple(
-            draw(st.lists(one(Ruling, stop=st.sampled_from(StopReason), digest=text, text=text), max_size=2))
+            draw(
+                st.lists(
+                    one(
+                        Ruling,
+                        stop=st.sampled_from(StopReason),
+                        digest=text,
+                        text=text,
+                        by=st.none() | one(Resolver, step=st.sampled_from(LadderStep), model=text),
+                    ),
+                    max_size=2,
+                )
+            )
         ),
+        tried=tuple(
+            draw(
+                st.lists(
+                    one(
+                        Tried,
+                        step=st.sampled_from(LadderStep),
+                        stop=st.sampled_from(StopReason),
+                        said=text,
+                        ruled=st.booleans(),
+                    ),
+                    max_size=2,
+                )
+            )
+        ),
+        climb=draw(st.none() | one(Climb, stop=stops, step=st.sampled_from(LadderStep))),
+        terms=terms(ladder=draw(st.none() | st.just(ladder(escalate_if=tuple(Escalation))))),
         stop=draw(st.none() | stops),
         stage=draw(st.sampled_from(Stage)),
         seq=draw(number),
@@ -89,6 +124,7 @@ def test_a_lone_surrogate_costs_its_own_character_and_nothing_else(state: TaskSt
     assert read.summary == state.summary.encode("utf-8", "replace").decode()
     assert read.counters == state.counters
     assert len(prompt_inputs(state)) == 64
+    assert stop_inputs(state).isascii()
 
 
 @CALM

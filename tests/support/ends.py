@@ -145,6 +145,12 @@ def review_end(key: str, **changes: Any) -> JobEnd:
     return end(key, **(defaults | changes))
 
 
+def resolver_end(key: str, **changes: Any) -> JobEnd:
+    """A resolver that finished after one model call."""
+    defaults: dict[str, Any] = {"calls": (call(),), "agent": agent_run(), "role": Role.RESOLVER}
+    return end(key, **(defaults | changes))
+
+
 def commands_end(key: str, *commands: CommandEnd, **changes: Any) -> JobEnd:
     """A check, baseline or gate job; `report=None`: it handed nothing back."""
     given = changes.pop("report", {})

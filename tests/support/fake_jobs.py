@@ -4,6 +4,7 @@ Its containers outlive the process that drives them, as real ones do; nothing of
 """
 
 import hashlib
+import json
 import re
 import shutil
 from collections import Counter
@@ -53,6 +54,16 @@ def must_fix(text: str, **changes: Any) -> Review:
     return verdict("changes", finding | changes)
 
 
+def ruled(text: str) -> str:
+    """A resolver's answer that rules."""
+    return json.dumps({"ruling": text, "hand_up": ""})
+
+
+def handed_up(why: str) -> str:
+    """One that does not."""
+    return json.dumps({"ruling": "", "hand_up": why})
+
+
 @dataclass(frozen=True)
 class Turn:
     """What an agent does in one round; a finished one with one paid call, unless it says otherwise."""
@@ -64,6 +75,8 @@ class Turn:
     calls: tuple[ModelCall, ...] | None = None
     denied: tuple[Denied, ...] = ()
     result: AgentResult | None = None
+    answer: str | None = None
+    """What stands in the result file of a resolver; none: no file."""
     report: Mapping[str, Any] = field(default_factory=dict)
     container: Mapping[str, Any] = field(default_factory=dict)
     tree: Mapping[str, Any] = field(default_factory=dict)
@@ -77,6 +90,7 @@ class Script:
 
     coder: Sequence[Turn | tuple[Turn, ...]] = (Turn({WORKED_ON: b"good\n"}),)
     reviewer: Sequence[Turn | tuple[Turn, ...]] = (Turn(review=verdict("approve")),)
+    resolver: Sequence[Turn | tuple[Turn, ...]] = (Turn(answer=handed_up("I do not know")),)
     failing: Mapping[str, bytes] = field(default_factory=dict)
     """Check name to what makes it fail when it stands in the file that is looked at."""
     looked_at: str = WORKED_ON
@@ -87,7 +101,9 @@ class Script:
     """Why no image can be made; none: it can."""
 
     def turn(self, order: JobOrder, tries: int) -> Turn:
-        turns = self.coder if order.role is Role.CODER else self.reviewer
+        turns = {Role.CODER: self.coder, Role.REVIEWER: self.reviewer, Role.RESOLVER: self.resolver}[
+            order.role
+        ]
         round_ = int(order.folder.name.rpartition("-")[2])
         found = turns[min(round_, len(turns)) - 1]
         return found if isinstance(found, Turn) else found[min(tries, len(found)) - 1]
@@ -259,6 +275,9 @@ class FakeJobs:
         if order.role is Role.REVIEWER and turn.review is not None:
             _write(out / "review.md", self._review_text(order, turn.review).encode())
             report["review_file"] = "kept"
+        if turn.answer is not None:
+            _write(out / "agent-result.json", turn.answer.encode())
+            report["result_file"] = "kept"
         return end(
             key,
             role=order.role,

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from instrument.schema.job import CommandEnd
-from instrument.schema.state import AgentChoice, Candidate, Caps, Landing, TaskState, Terms
-from instrument.schema.vocabulary import EffectKind, Outcome, Purpose, RuntimeName
+from instrument.schema.state import AgentChoice, Candidate, Caps, LadderTerms, Landing, TaskState, Terms
+from instrument.schema.vocabulary import EffectKind, LadderStep, Outcome, Purpose, RuntimeName
 from loop.drive import Driver
 from loop.journal import Journal
 from loop.machine.effects import Effect
@@ -21,21 +21,33 @@ from loop.machine.facts import (
     JobFacts,
     MergeFacts,
     RebaseFacts,
+    ResolveFacts,
     ReviewFacts,
     SetupFacts,
 )
 from loop.machine.resume import How, allow, grant, park, record_ruling, resume
 from loop.signals import Signals
-from support.ends import START, coder_end, command, commands_end, finding, review_end
+from support.ends import START, coder_end, command, commands_end, finding, resolver_end, review_end
 
 Move = Callable[[TaskState, Any], Facts]
 CLAUDE = AgentChoice(runtime=RuntimeName.CLAUDE, model="claude-sonnet-4-5")
+SMALL = AgentChoice(runtime=RuntimeName.CLAUDE, model="claude-haiku-4-5")
+STRONG = AgentChoice(runtime=RuntimeName.CLAUDE, model="claude-opus-4-5")
 
 
 def terms(**changes: Any) -> Terms:
     """Terms with small, plain numbers."""
     fields: dict[str, Any] = {"coder": CLAUDE, "reviewer": CLAUDE, "caps": Caps()}
     return Terms(**(fields | changes))
+
+
+def ladder(*steps: LadderStep, **changes: Any) -> LadderTerms:
+    """A ladder of these steps, each of which may act once; without any, all of them."""
+    steps = steps or tuple(LadderStep)
+    fields: dict[str, Any] = {"steps": steps, "caps": dict.fromkeys(steps, 1)}
+    fields["small"] = SMALL if LadderStep.SMALL in steps else None
+    fields["strong"] = STRONG if LadderStep.STRONG in steps else None
+    return LadderTerms(**(fields | changes))
 
 
 def new_state(**changes: Any) -> TaskState:
@@ -83,6 +95,9 @@ GOOD: dict[EffectKind, Move] = {
     EffectKind.REBASE: rebase_facts,
     EffectKind.GATE: lambda _, e: JobFacts(key=e.key, end=commands_end(e.key)),
     EffectKind.MERGE: lambda _, e: MergeFacts(key=e.key, result="merged"),
+    EffectKind.RESOLVE: lambda _, e: ResolveFacts(
+        key=e.key, end=resolver_end(e.key), ruling=f"do as the {e.step} says ({e.round})"
+    ),
 }
 """What happens where the story says nothing else: all goes well."""
 
@@ -95,6 +110,16 @@ def coder(**changes: Any) -> Move:
 def reviewer(fault: str | None = None, **changes: Any) -> Move:
     """A review with another end, or without a verdict."""
     return lambda _, e: ReviewFacts(key=e.key, end=review_end(e.key, **changes), fault=fault)
+
+
+def hands_up(why: str = "not mine to say", **changes: Any) -> Move:
+    """A resolver that does not rule, or whose job ends otherwise."""
+    return lambda _, e: ResolveFacts(key=e.key, end=resolver_end(e.key, **changes), handed_up=why)
+
+
+def rules(text: str, **changes: Any) -> Move:
+    """A resolver that rules, whatever becomes of its job."""
+    return lambda _, e: ResolveFacts(key=e.key, end=resolver_end(e.key, **changes), ruling=text)
 
 
 def commands(*ends: CommandEnd, **changes: Any) -> Move:

@@ -13,6 +13,7 @@ from loop.machine.facts import (
     JobFacts,
     MergeFacts,
     RebaseFacts,
+    ResolveFacts,
     ReviewFacts,
     SetupFacts,
 )
@@ -26,6 +27,7 @@ from support.ends import (
     end,
     failed_call,
     finding,
+    resolver_end,
     review_end,
     tree,
 )
@@ -158,6 +160,21 @@ def _dear_reviews() -> list[Move]:
     ]
 
 
+def _answer(made: JobEnd, ruling: str = "so be it") -> Move:
+    def move(_: TaskState, effect: Any) -> ResolveFacts:
+        said = f"{ruling}, says {effect.key}" if ruling else ""
+        return ResolveFacts(
+            key=effect.key, end=_whole(made), ruling=said, handed_up="" if ruling else "no idea"
+        )
+
+    return move
+
+
+def _answers() -> list[Move]:
+    moves = [_answer(resolver_end("k", **changes)) for changes in EVERY_AGENT.values()]
+    return [*moves, _answer(resolver_end("k")), _answer(resolver_end("k"), "")]
+
+
 def _engine_gone(_: TaskState, effect: Any) -> EngineFacts:
     return EngineFacts(key=effect.key, detail="no engine answers")
 
@@ -200,6 +217,7 @@ POSSIBLE: dict[EffectKind, list[Move]] = {
         lambda _, e: MergeFacts(key=e.key, result="moved"),
         lambda _, e: MergeFacts(key=e.key, result="refused"),
     ),
+    EffectKind.RESOLVE: _both(*_answers()),
 }
 """What can happen, whatever it costs."""
 
@@ -210,5 +228,10 @@ DEAR: dict[EffectKind, list[Move]] = {
     EffectKind.COMPARE_TESTS: _dear_commands(),
     EffectKind.REVIEW: _dear_reviews(),
     EffectKind.GATE: _dear_commands(),
+    EffectKind.RESOLVE: [
+        _answer(resolver_end("k", **changes), ruling)
+        for changes in EVERY_DEAR_AGENT.values()
+        for ruling in ("so be it", "")
+    ],
 }
 """What uses a budget up."""

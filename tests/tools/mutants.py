@@ -22,6 +22,9 @@ LIFT = "loop.machine.lift"
 BUDGET = "loop.machine.budget"
 PLAN = "loop.machine.plan"
 DETAILS = "loop.machine.details"
+LADDER = "loop.machine.ladder"
+ESCALATION = "loop.machine.escalation"
+CLIMB = "loop.machine.climb"
 
 ENTRIES = (
     (TABLE, "TABLE"),
@@ -40,9 +43,12 @@ ENTRIES = (
     (RESUME, "WAITS_FOR_MAIN"),
     (RESUME, "GRANTED"),
     (LIFT, "USED"),
+    (LADDER, "STEPS"),
+    (LADDER, "A_PERSONS"),
+    (ESCALATION, "GUARDS"),
 )
 """Module and name of each list of rules: every entry is deleted in turn."""
-BRANCHED = (CHECKS, LIFT, PLAN, RESUME, BUDGET)
+BRANCHED = (CHECKS, LIFT, PLAN, RESUME, BUDGET, LADDER, ESCALATION, CLIMB)
 """Modules of whose branches and choices each is taken away."""
 MODULES = tuple(dict.fromkeys([*(module for module, _ in ENTRIES), STOPS, *BRANCHED, DETAILS]))
 CONTINUATIONS = {"rerun": None, "ruling": None, "edit": None, "grants": (), "granted": None, "allow": False}

@@ -175,10 +175,25 @@ def test_flaky_checks_persons_and_open_findings_word_for_word(home: Any, events:
     assert shown.endswith(" …\n")
 
 
+def test_rulings_of_models_stand_beside_what_persons_did(home: Any) -> None:
+    for name, model in (("api-007", "small-1"), ("api-008", "small-1"), ("api-009", None)):
+        folder = home.folder(name)
+        folder.write_merged(0, interventions=1)
+        given = {"kind": "ruling_recorded", "stop": "blocked", "digest": "0" * 64}
+        folder.write_events(given, given | {"by": "strong", "model": model})
+
+    shown = text(home)
+
+    assert "interventions           3 (3 ruling)\n" in shown
+    assert "ruled by models         2 small-1, strong\n" in shown
+    assert shown.count("    ruled by  small-1\n") == 2
+    assert shown.count("    ruled by  strong\n") == 1
+
+
 def test_none_of_them_leaves_no_line(home: Any, events: Any) -> None:
     write_merged_task(home, events)
 
-    for name in ("flaky", "persons", "open", "nothing to merge"):
+    for name in ("flaky", "persons", "ruled by", "open", "nothing to merge"):
         assert name not in text(home)
 
 

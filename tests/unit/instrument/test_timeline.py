@@ -59,8 +59,10 @@ class Told:
         event = Transition(**stamp(minute), **values, lower_bound=False, **fields)
         self._tell(self.timeline.transition, event)
 
-    def waited(self, minute: float, what: WaitedFor, minutes: float) -> None:
-        event = Waited(**stamp(minute), what=what, duration_ms=round(minutes * 60_000))
+    def waited(self, minute: float, what: WaitedFor, minutes: float, ended: float | None = None) -> None:
+        ended_utc = None if ended is None else READY + timedelta(minutes=ended)
+        ms = round(minutes * 60_000)
+        event = Waited(**stamp(minute), what=what, duration_ms=ms, ended_utc=ended_utc)
         self._tell(self.timeline.waited, event)
 
     def goes_on(self, minute: float) -> None:
@@ -131,6 +133,24 @@ def test_a_wait_is_cut_out_of_what_went_before() -> None:
     told.begins(12, EffectKind.IMPLEMENT)
 
     assert told.minutes() == {Part.LANDING: 1 + 1, Part.TASK: 7, Part.SLOT: 3, Part.WORKING: 8}
+
+
+def test_what_a_person_held_back_is_apart_from_every_other_wait() -> None:
+    told = Told(end=100)
+    # Both are recorded when the task has a record at last.
+    told.waited(40, WaitedFor.GATE, 20, ended=25)
+    told.waited(40, WaitedFor.TASK, 10, ended=35)
+    told.started(40)
+    told.waited(70, WaitedFor.HOLD, 25)
+    told.begins(70, EffectKind.IMPLEMENT)
+
+    assert told.minutes() == {
+        Part.NOT_BEGUN: 5 + 5,
+        Part.HELD: 20 + 25,
+        Part.TASK: 10,
+        Part.LANDING: 5,
+        Part.WORKING: 30,
+    }
 
 
 def test_a_run_that_would_not_wait_leaves_the_wait_going_on() -> None:

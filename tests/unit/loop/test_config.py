@@ -1,7 +1,7 @@
 import pytest
 
 from instrument.schema.state import Caps
-from instrument.schema.vocabulary import RuntimeName
+from instrument.schema.vocabulary import LadderStep, RuntimeName, StopReason
 from jobs.order import MIB, Command, Limits
 from loop.config import PROTECTED, SETUP_TIMEOUT_S, Config, parse_config
 from loop.problems import Problems
@@ -40,6 +40,16 @@ context_limit_tokens = 50000
 [agent.command]
 coder = "sh code.sh"
 reviewer = "sh review.sh"
+resolver = "sh resolve.sh"
+[ladder]
+steps = ["machine", "strong"]
+runtime = "command"
+strong = "claude-opus-4-1"
+[ladder.caps]
+machine = 3
+[ladder.reasons]
+blocked = []
+bad_job_output = ["strong"]
 [reviewer]
 runtime = "command"
 model = "claude-opus-4-1"
@@ -111,6 +121,13 @@ def test_every_key_reaches_the_configuration() -> None:
     assert (config.agent.runtime, config.agent.model) == (RuntimeName.CLAUDE, "claude-sonnet-4-5")
     assert config.agent.context_limit_tokens == 50_000
     assert (config.agent.command.coder, config.agent.command.reviewer) == ("sh code.sh", "sh review.sh")
+    assert config.agent.command.resolver == "sh resolve.sh"
+    ladder = config.ladder
+    assert ladder is not None
+    assert (ladder.steps, ladder.runtime) == ((LadderStep.MACHINE, LadderStep.STRONG), RuntimeName.COMMAND)
+    assert (ladder.small, ladder.strong) == (None, "claude-opus-4-1")
+    assert (ladder.caps.machine, ladder.caps.strong) == (3, 1)
+    assert ladder.reasons == {StopReason.BLOCKED: (), StopReason.BAD_JOB_OUTPUT: (LadderStep.STRONG,)}
     assert (config.reviewer.runtime, config.reviewer.model) == (RuntimeName.COMMAND, "claude-opus-4-1")
     numbers = (512 * MIB, 1.0, 100, 2048 * MIB, 30.0, 7.0, 3 * MIB // 2, 10, 0)
     assert config.limits == Limits(*numbers, container_runtime="sysbox-runc", has_docker=True)
@@ -143,6 +160,16 @@ def test_defaults_are_those_of_the_contract() -> None:
     assert config.provider.anthropic.key_variable == "ANTHROPIC_API_KEY"
     assert config.protected == PROTECTED
     assert config.tests == ()
+    assert config.ladder is None
+
+
+def test_a_ladder_that_says_nothing_has_all_steps_and_small_caps() -> None:
+    ladder = parse(REPO + '[ladder]\nsmall = "a"\nstrong = "b"\n').ladder
+
+    assert ladder is not None
+    assert ladder.steps == tuple(LadderStep)
+    assert (ladder.caps.machine, ladder.caps.small, ladder.caps.strong) == (2, 1, 1)
+    assert ladder.reasons == {}
 
 
 def test_set_up_without_inputs_runs_always_and_first() -> None:
@@ -153,7 +180,9 @@ def test_set_up_without_inputs_runs_always_and_first() -> None:
 
 
 def test_all_faults_come_at_once_each_with_its_line() -> None:
-    tables = "agent, caps, checks, egress, image, job, limits, merge, paths, prompts, provider, repo, "
+    tables = (
+        "agent, caps, checks, egress, image, job, ladder, limits, merge, paths, prompts, provider, repo, "
+    )
     tables += "reviewer, setup"
     name = "small letters and digits, parted by single -, _ or ."
     repo, checks = 'x = 1\n[repo]\nname = "P Q"\n', '[checks]\nfast = ["unti"]\n[checks.unit]\nrum = "x"\n'
@@ -182,6 +211,42 @@ def test_all_faults_come_at_once_each_with_its_line() -> None:
             "[egress]\nallow = ['https://x']\n",
             "4: [egress] allow, item 1 must be a host, host:port or *.domain, also with =address",
         ),
+        (
+            "[egress]\nallow = []\nagent = true\n",
+            '5: unknown key "agent" in [egress]; did you mean "agents"?',
+        ),
+        (
+            '[ladder]\nsteps = ["strong", "small"]\n',
+            "3: [ladder] steps takes each of machine, small, strong at most once, in this order",
+        ),
+        (
+            '[ladder]\nsteps = ["machine", "machine"]\n',
+            "3: [ladder] steps takes each of machine, small, strong at most once, in this order",
+        ),
+        (
+            '[ladder]\nsteps = ["person"]\n',
+            "4: [ladder] steps, item 1 must be one of machine, small or strong",
+        ),
+        (
+            '[ladder]\nsteps = ["machine"]\nsmall = "m"\n',
+            "3: [ladder] has a model for small, which is not among the steps; take it out",
+        ),
+        ("[ladder]\nsteps = []\n", "3: [ladder] has no steps; name some, or take the table out"),
+        ("[ladder.caps]\nmachine = 0\n", "4: [ladder.caps] machine must be at least 1"),
+        ("[ladder.caps]\nstron = 1\n", '4: unknown key "stron" in [ladder.caps]; did you mean "strong"?'),
+        (
+            '[ladder]\nsteps = ["machine"]\n[ladder.reasons]\nblocked = ["small"]\n',
+            "3: [ladder] reasons.blocked names small, which is not among the steps",
+        ),
+        (
+            '[ladder.reasons]\nblocked = ["machine"]\n',
+            "3: [ladder] reasons.blocked: machine cannot help there; take it out",
+        ),
+        (
+            '[ladder.reasons]\nsecret_found = ["strong"]\n',
+            "3: [ladder] reasons.secret_found: strong cannot help there; take it out",
+        ),
+        ("[ladder.reasons]\nstuck = []\n", "4: [ladder.reasons] stuck must be one of ready_to_merge, "),
         ("[merge]\npush = 1\n", "4: [merge] push must be true or false"),
         ('[limits]\npids = "many"\n', "4: [limits] pids must be a whole number"),
         ("[limits]\npids = 99.5\n", "4: [limits] pids must be a whole number"),

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from instrument.schema.ledger import LedgerSummary
-from instrument.schema.state import Spend, Stop
-from instrument.schema.vocabulary import Outcome, Stage, StopReason
+from instrument.schema.state import Climb, Spend, Stop
+from instrument.schema.vocabulary import LadderStep, Outcome, Stage, StopReason
 from loop.live import LiveProgress
 from loop.machine.effects import FindBase, Implement
 from loop.progress import HEARTBEAT_S
@@ -116,6 +116,14 @@ def test_the_cursor_is_given_back_however_it_ends(stream: io.StringIO):
     live.close()
     live.close()
     assert stream.getvalue().rfind(SHOW_CURSOR) > stream.getvalue().rfind(HIDE_CURSOR)
+
+
+def test_a_stop_that_a_model_looks_into_stands_before_the_stages(stream: io.StringIO):
+    stop = Stop(reason=StopReason.BLOCKED, stage=Stage.IMPLEMENT, outcome=Outcome.CODER_BLOCKED)
+    climb = Climb(stop=stop, step=LadderStep.SMALL)
+    live = LiveProgress(stream)
+    live.began(STATE.model_copy(update={"stage": Stage.RESOLVE, "climb": climb}), CODER, resumed=False)
+    assert seen(stream)[-2].startswith("▸ small looks into blocked  ✓ ready  ▸ implement  check  review")
 
 
 def test_the_next_effect_follows_on(stream: io.StringIO):

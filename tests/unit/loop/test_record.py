@@ -1,9 +1,10 @@
 from instrument.schema.events import EVENT
 from instrument.schema.job import AgentNames
 from instrument.schema.ledger import Notice
-from instrument.schema.state import Attempt
+from instrument.schema.state import Attempt, Climb, Resolver, Ruling, Stop, Tried
 from instrument.schema.vocabulary import (
     EffectKind,
+    LadderStep,
     NoticeKind,
     Outcome,
     Purpose,
@@ -11,9 +12,17 @@ from instrument.schema.vocabulary import (
     RuntimeName,
     Severity,
     Stage,
+    StopReason,
 )
 from jobs.pins import pinned_versions
-from loop.machine.facts import CancelledFacts, EngineFacts, JobFacts, ReviewFacts, SetupFacts
+from loop.machine.facts import (
+    CancelledFacts,
+    EngineFacts,
+    JobFacts,
+    ResolveFacts,
+    ReviewFacts,
+    SetupFacts,
+)
 from loop.record import cancelled_entries, entries_of
 from support.ends import (
     START,
@@ -25,6 +34,7 @@ from support.ends import (
     denied,
     end,
     finding,
+    resolver_end,
     review_end,
 )
 from support.lives import new_state
@@ -208,3 +218,49 @@ def test_a_cancelled_job_tells_what_it_had_cost():
     assert kinds == ["model_call", "job_ended"]
     facts = CancelledFacts(key=KEY, end=None, signal=2)
     assert cancelled_entries(facts, EffectKind.MERGE, 0) == []
+
+
+ASKED = Stop(reason=StopReason.BLOCKED, stage=Stage.IMPLEMENT, outcome=Outcome.CODER_BLOCKED)
+
+
+def laddered(facts, outcome, before, after):
+    """The events of a transition between two states."""
+    attempt = Attempt(key=KEY, kind=EffectKind.RESOLVE, folder="jobs/0001-x-1")
+    return events(
+        entries_of(
+            new_state(stage=Stage.RESOLVE, attempt=attempt, **before),
+            outcome,
+            facts,
+            new_state(seq=8, **after),
+            round_=1,
+        )
+    )
+
+
+def test_a_stop_that_a_model_looks_into_is_a_step_and_no_stop():
+    climb = Climb(stop=ASKED, step=LadderStep.SMALL)
+    told = laddered(None, Outcome.CODER_BLOCKED, {}, {"stage": Stage.RESOLVE, "climb": climb})
+    assert [event.kind for event in told] == ["transition", "ladder_step"]
+    assert (told[0].to_stage, told[0].stop) == ("resolve", None)
+    assert (told[1].state_seq, told[1].step, told[1].stop) == (8, "small", "blocked")
+    assert laddered(None, Outcome.JOB_INTERRUPTED, {"climb": climb}, {"climb": climb})[1:] == []
+
+
+def test_what_the_machine_looks_into_again_is_a_step():
+    tried = (Tried(step=LadderStep.MACHINE, stop=StopReason.IMAGE_UNFIT),)
+    (_, step) = laddered(None, Outcome.SETUP_FAILED, {}, {"tried": tried})
+    assert (step.step, step.stop) == ("machine", "image_unfit")
+
+
+def test_a_models_ruling_is_told_with_its_giver_and_not_its_text_after_what_its_job_cost():
+    by = Resolver(step=LadderStep.STRONG, model="m-1")
+    given = Ruling(stop=StopReason.BLOCKED, digest="d" * 64, text="SECRET", by=by)
+    persons = Ruling(stop=StopReason.BLOCKED, digest="e" * 64, text="SECRET")
+    facts = ResolveFacts(key=KEY, end=resolver_end(KEY), ruling="SECRET")
+    before = {"rulings": (persons,), "climb": Climb(stop=ASKED, step=LadderStep.STRONG)}
+    tried = (Tried(step=LadderStep.STRONG, stop=StopReason.BLOCKED, said="SECRET", ruled=True),)
+    told = laddered(facts, Outcome.STOP_RULED, before, {"rulings": (persons, given), "tried": tried})
+    assert [event.kind for event in told] == ["model_call", "job_ended", "transition", "ruling_recorded"]
+    assert (told[1].role, told[1].effect) == ("resolver", "job.resolve")
+    assert (told[3].by, told[3].model, told[3].digest) == ("strong", "m-1", "d" * 64)
+    assert "SECRET" not in "".join(event.model_dump_json() for event in told)

@@ -1,6 +1,6 @@
 import pytest
 
-from instrument.schema.vocabulary import RuntimeName
+from instrument.schema.vocabulary import Escalation, RuntimeName
 from loop.problems import Problems
 from loop.taskfile import Task, parse_task, task_number
 
@@ -20,6 +20,8 @@ budget_usd: 1.50
 runtime: command
 model: claude-sonnet-4-5
 caps: {review: 6, interruptions: 0}
+risk: high
+escalate_if: [risk_high, cross_repo]
 ---
 
 ```sh
@@ -64,6 +66,8 @@ def test_every_key_reaches_the_task() -> None:
         runtime=RuntimeName.COMMAND,
         model="claude-sonnet-4-5",
         caps={"review": 6, "interruptions": 0},
+        risk="high",
+        escalate_if=(Escalation.RISK_HIGH, Escalation.CROSS_REPO),
     )
     assert task.label == "007"
     assert task.lines["budget_usd"] == 12
@@ -74,6 +78,7 @@ def test_what_is_not_given_is_empty() -> None:
 
     assert (task.status, task.depends, task.issue, task.checks) == ("done", (), None, ())
     assert not task.allow_weaker_tests
+    assert (task.risk, task.escalate_if) == ("low", ())
     assert (task.budget_ms, task.budget_microusd, task.runtime, task.model, task.caps) == (None,) * 4 + ({},)
 
 
@@ -102,7 +107,7 @@ def test_money_is_exact(written: str, microusd: int) -> None:
 
 def test_all_faults_come_at_once_in_order() -> None:
     with pytest.raises(Problems) as caught:
-        parse("---\nstatus: x\nfile: [a]\nrisk: low\n---\nno title\n", "tasks/7-x.md")
+        parse("---\nstatus: x\nfile: [a]\nrisk: some\n---\nno title\n", "tasks/7-x.md")
 
     assert [(p.line, p.text.split(";")[0].split(" ")[0]) for p in caught.value.problems] == [
         (None, "the"),
@@ -128,8 +133,9 @@ def test_a_file_name_without_a_number_is_a_problem(name: str) -> None:
     ("head", "said"),
     [
         ("fiels: [a]\n", '4: unknown key "fiels"; did you mean "files"?'),
-        ("risk: low\n", "4: risk has no effect in this version; take it out"),
-        ("escalate_if: []\n", "4: escalate_if has no effect in this version; take it out"),
+        ("risk: medium\n", "4: risk must be low or high"),
+        ("escalate_if: []\n", "4: escalate_if is an empty list; fill it or take it out"),
+        ("escalate_if: [risk-high]\n", '4: escalate_if: unknown word "risk-high"; did you mean "risk_high"?'),
         (
             "issue: #12\n",
             "4: issue is empty; give a value (after a space, # begins a comment) or take it out",

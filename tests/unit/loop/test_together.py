@@ -3,12 +3,20 @@ from collections.abc import Iterable
 import pytest
 
 from instrument.schema.state import AgentChoice, Caps
-from instrument.schema.vocabulary import Role, RuntimeName
+from instrument.schema.vocabulary import Escalation, LadderStep, Role, RuntimeName, StopReason
 from jobs.order import Command
 from loop.config import Config, parse_config
 from loop.problems import Problems
 from loop.taskfile import Task, parse_task
-from loop.together import agent_for, baseline_checks, check_together, fast_checks, gate_checks, terms_for
+from loop.together import (
+    agent_for,
+    baseline_checks,
+    check_together,
+    fast_checks,
+    gate_checks,
+    helper_for,
+    terms_for,
+)
 
 TABLES = "".join(f'[checks.{name}]\nrun = "make {name}"\n' for name in ("unit", "full", "lint"))
 MODEL = '[agent]\nmodel = "m"\n'
@@ -153,3 +161,63 @@ def test_terms_join_both_files() -> None:
     assert (terms.budget_microusd, terms.turns_green) == (500_000, ("unit",))
     assert terms_for(task("budget_min: 600\n"), some).reserve_ms == 600_000
     assert terms_for(task(), some).reserve_ms == 0
+
+
+LADDER = '[ladder]\nsmall = "s"\nstrong = "l"\n'
+
+
+def test_without_a_ladder_the_terms_have_none() -> None:
+    assert terms_for(task(), config()).ladder is None
+    assert helper_for(LadderStep.SMALL, task(), config()) is None
+
+
+def test_the_ladder_of_the_terms_joins_both_files() -> None:
+    some = config(TABLES + MODEL + LADDER + "[ladder.caps]\nmachine = 5\n[ladder.reasons]\nblocked = []\n")
+    ladder = terms_for(task("risk: high\nescalate_if: [risk_high]\n"), some).ladder
+
+    assert ladder is not None
+    claude = RuntimeName.CLAUDE
+    assert (ladder.small, ladder.strong) == (
+        AgentChoice(runtime=claude, model="s"),
+        AgentChoice(runtime=claude, model="l"),
+    )
+    assert ladder.caps == {LadderStep.MACHINE: 5, LadderStep.SMALL: 1, LadderStep.STRONG: 1}
+    assert ladder.reasons == {StopReason.BLOCKED: ()}
+    assert (ladder.escalate_if, ladder.risk_high) == ((Escalation.RISK_HIGH,), True)
+
+
+def test_the_ladder_follows_the_coders_program_and_never_the_tasks_model() -> None:
+    some = config(TABLES + MODEL + LADDER)
+    line = RuntimeName.COMMAND
+
+    assert helper_for(LadderStep.SMALL, task("model: t\n"), some) == AgentChoice(
+        runtime=RuntimeName.CLAUDE, model="s"
+    )
+    assert helper_for(LadderStep.STRONG, task(), some, runtime=line) == AgentChoice(runtime=line)
+    own = config(TABLES + MODEL + LADDER + 'runtime = "claude"\n')
+    assert helper_for(LadderStep.STRONG, task(), own, runtime=line) == AgentChoice(
+        runtime=RuntimeName.CLAUDE, model="l"
+    )
+
+
+def test_a_step_that_nobody_takes_is_a_problem() -> None:
+    head = "checks: [unit]\n"
+    assert faults(task(head), config(TABLES + MODEL + '[ladder]\nsmall = "s"\n')) == [
+        'factory.toml:11: [ladder] step strong needs a model; write strong = "…", or leave it out of steps'
+    ]
+    some = config(TABLES + MODEL + '[agent.command]\ncoder = "c"\nreviewer = "r"\n' + LADDER)
+    assert faults(task(head), some, runtime=RuntimeName.COMMAND) == [
+        'factory.toml:11: runtime command needs a shell line; write [agent.command] resolver = "…"'
+    ]
+    check_together(task(head), config(TABLES + MODEL + '[ladder]\nsteps = ["machine"]\n'))
+
+
+def test_words_of_a_task_that_would_have_no_effect_are_problems() -> None:
+    head = "checks: [unit]\n"
+    assert faults(task(head + "escalate_if: [cross_repo]\n"), config()) == [
+        "tasks/007-x.md:5: escalate_if has no effect: factory.toml has no [ladder]; take it out"
+    ]
+    assert faults(
+        task(head + "risk: high\nescalate_if: [cross_repo]\n"), config(TABLES + MODEL + LADDER)
+    ) == ["tasks/007-x.md:5: risk has no effect without escalate_if: [risk_high]; add that, or take risk out"]
+    check_together(task(head + "risk: low\nescalate_if: [risk_high]\n"), config(TABLES + MODEL + LADDER))

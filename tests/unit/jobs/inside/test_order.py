@@ -26,7 +26,7 @@ def test_a_whole_order_is_read() -> None:
     ("change", "sentence"),
     [
         ({"schema_version": 2}, "schema_version is 2, this supervisor reads 1"),
-        ({"role": "cook"}, "role 'cook' is none of coder, reviewer, setup, check, gate"),
+        ({"role": "cook"}, "role 'cook' is none of coder, reviewer, resolver, setup, check, gate"),
         ({"role": "check"}, "a check job has an agent"),
         ({"agent": None}, "a coder job has no agent"),
         ({"agent": []}, "agent is not an object"),

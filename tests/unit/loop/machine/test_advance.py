@@ -113,7 +113,8 @@ def test_a_cancelled_attempt_costs_and_is_neither_an_attempt_nor_an_interruption
     assert after.spend.microusd == 1000
     assert after.counters == state.counters
     assert plan(after).key != key, "what was cancelled is never adopted"
-    assert cancel(state, CancelledFacts(key=key, end=None, signal=2)).spend == state.spend
+    unknown = cancel(state, CancelledFacts(key=key, end=None, signal=2)).spend
+    assert unknown == state.spend.model_copy(update={"lower_bound": True})
 
 
 def test_what_a_lost_job_had_cost_is_a_lower_bound():
@@ -153,3 +154,8 @@ def test_a_pending_diff_is_not_forgotten_by_an_engine_that_is_gone():
     state = begun_at(Stage.IMPLEMENT, pending=pending)
     facts = EngineFacts(key=state.attempt.key, detail="disk full")
     assert advance(state, judge(state, facts), facts).pending == pending
+
+
+def test_a_cancelled_check_that_nobody_could_look_at_cost_nothing():
+    state = begun_at(Stage.CHECK)
+    assert cancel(state, CancelledFacts(key=state.attempt.key, end=None, signal=2)).spend == state.spend

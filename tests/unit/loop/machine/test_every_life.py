@@ -9,17 +9,18 @@ from typing import NamedTuple
 import pytest
 
 from instrument.schema.state import Caps, Spend, TaskState, Terms
-from instrument.schema.vocabulary import EffectKind, Outcome, Stage, StopReason
+from instrument.schema.vocabulary import EffectKind, LadderStep, Outcome, Stage, StopReason
 from loop.machine.advance import advance, begin
 from loop.machine.budget import caps_of, is_money_gone, is_time_gone
 from loop.machine.checks import names_again
 from loop.machine.judge import forestall, judge
+from loop.machine.ladder import can_help
 from loop.machine.lift import least_cap
 from loop.machine.plan import plan
 from loop.machine.resume import GRANTED, allow, grant, park, record_ruling, resume
 from loop.machine.stops import STOPS
 from loop.machine.table import TABLE
-from support.lives import new_state, terms
+from support.lives import ladder, new_state, terms
 from support.outcomes import DEAR, POSSIBLE
 
 REPAIRS = Caps(check=1, review=2, gate=1, main_moved=1, interruptions=0)
@@ -39,6 +40,10 @@ class Search(NamedTuple):
     """Whether jobs use the budgets up."""
 
 
+STEPS = (LadderStep.MACHINE, LadderStep.STRONG)
+ANY_STEP = {reason: tuple(step for step in STEPS if can_help(step, reason)) for reason in StopReason}
+"""Whatever a configuration can ask of the ladder."""
+
 SEARCHES = {
     "repairs": Search(terms(caps=REPAIRS), states=6563),
     "losses": Search(terms(caps=LOSSES), states=1019),
@@ -46,6 +51,12 @@ SEARCHES = {
         terms(caps=LOSSES, budget_ms=BUDGET, budget_microusd=BUDGET), states=1786, is_dear=True
     ),
     "turning green": Search(terms(caps=LOSSES, turns_green=("unit",)), states=784),
+    "ladder": Search(terms(caps=LOSSES, ladder=ladder(*STEPS, reasons=ANY_STEP)), states=7683),
+    "dear ladder": Search(
+        terms(caps=LOSSES, ladder=ladder(LadderStep.STRONG), budget_ms=BUDGET, budget_microusd=BUDGET),
+        states=5955,
+        is_dear=True,
+    ),
 }
 
 
@@ -54,7 +65,7 @@ class Node(NamedTuple):
 
     stage: Stage
     stop: tuple[StopReason, Stage] | None
-    has: tuple[str | bool | None, ...]
+    has: tuple[object, ...]
     room: tuple[int, ...]
     is_approved: bool
     resumes: int
@@ -94,6 +105,8 @@ def node_of(state: TaskState, *, is_approved: bool, resumes: int) -> Node:
             is_money_gone(state, for_coder=True),
             "/".join(name for name in names_again(state.first_run)) if state.first_run else None,
             bool(state.declared),
+            (state.climb.stop.reason, state.climb.stop.stage, state.climb.step) if state.climb else None,
+            tuple(sum(tried.step is step for tried in state.tried) for step in LadderStep),
         ),
         room=(
             max(-1, caps.check - counters.check_failures),

@@ -1,18 +1,29 @@
 import pytest
 
 from instrument.schema.job import Decision
-from instrument.schema.state import Candidate, CheckFailure, Landing, Ruling
-from instrument.schema.vocabulary import EffectKind, Stage, StopReason
+from instrument.schema.state import Candidate, CheckFailure, Climb, Landing, Resolver, Ruling, Stop, Tried
+from instrument.schema.vocabulary import EffectKind, LadderStep, Outcome, Stage, StopReason
 from loop.machine.advance import begin
 from loop.machine.keys import effect_key, effect_number, prompt_inputs, review_token
 from loop.machine.plan import plan
 from loop.machine.resume import ruling_digest
 from support.ends import command, finding
-from support.lives import new_state
+from support.lives import ladder, new_state, terms
 
 CANDIDATE = Candidate(commit="c" * 40, tree="d" * 40, base="a" * 40, n=1)
 LANDING = Landing(commit="e" * 40, tree="f" * 40, onto="a" * 40)
-AT = {"base": "a" * 40, "image": "sha256:1", "candidate": CANDIDATE, "landing": LANDING, "gated": "e" * 40}
+ASKED = Stop(reason=StopReason.BLOCKED, stage=Stage.IMPLEMENT, outcome=Outcome.CODER_BLOCKED)
+AT = {
+    "base": "a" * 40,
+    "image": "sha256:1",
+    "candidate": CANDIDATE,
+    "landing": LANDING,
+    "gated": "e" * 40,
+    "climb": Climb(stop=ASKED, step=LadderStep.SMALL),
+    "terms": terms(ladder=ladder()),
+}
+QUESTION = ASKED.model_copy(update={"details": ("which?",)})
+BY = Resolver(step=LadderStep.SMALL, model="claude-haiku-4-5")
 STAGES = [stage for stage in Stage if not stage.is_terminal]
 
 
@@ -68,6 +79,12 @@ def test_the_key_stays_after_begin_and_the_next_one_has_another_number(stage):
         (Stage.REVIEW, {"flaky": ("unit",)}),
         (Stage.REVIEW, {"declared": "it is there"}),
         (Stage.IMPLEMENT, {"allowed": ("CLAUDE.md",)}),
+        (Stage.IMPLEMENT, {"rulings": (ruling("no").model_copy(update={"by": BY}),)}),
+        (Stage.RESOLVE, {"climb": Climb(stop=ASKED, step=LadderStep.STRONG)}),
+        (Stage.RESOLVE, {"climb": Climb(stop=QUESTION, step=LadderStep.SMALL)}),
+        (Stage.RESOLVE, {"tried": (Tried(step=LadderStep.SMALL, stop=StopReason.BLOCKED, said="no idea"),)}),
+        (Stage.RESOLVE, {"rulings": (ruling("no"),)}),
+        (Stage.RESOLVE, {"candidate": CANDIDATE.model_copy(update={"commit": "9" * 40})}),
         (Stage.IMPLEMENT, {"conflict_commit": "9" * 40}),
         (Stage.REBASE, {"candidate": CANDIDATE.model_copy(update={"commit": "9" * 40})}),
         (Stage.GATE, {"landing": LANDING.model_copy(update={"commit": "9" * 40})}),
@@ -113,3 +130,10 @@ def test_each_review_asks_for_a_token_of_its_own():
 def test_a_lone_surrogate_in_what_a_model_wrote_is_no_failure():
     odd = finding(1, 0).model_copy(update={"text": "\ud800"})
     assert prompt_inputs(new_state(findings=(odd,), summary="\udfff")) != prompt_inputs(new_state())
+
+
+def test_a_persons_ruling_gives_the_key_that_it_gave_before_models_could_rule():
+    texts = [(ruling("no"),), (ruling("no").model_copy(update={"by": BY}),)]
+    persons, models = (prompt_inputs(new_state(rulings=each)) for each in texts)
+    assert persons == "98a79dbb339b0bf3b037cdbbd6d12b93b78353d7bc5e7f0b9f65b736ae01a72e"
+    assert models != persons

@@ -8,7 +8,17 @@ import pytest
 import loop.machine
 
 MODULES = sorted(Path(loop.machine.__path__[0]).glob("*.py"))
-LIBRARIES = {"collections.abc", "dataclasses", "datetime", "enum", "hashlib", "json", "pydantic", "typing"}
+LIBRARIES = {
+    "collections.abc",
+    "dataclasses",
+    "datetime",
+    "enum",
+    "hashlib",
+    "itertools",
+    "json",
+    "pydantic",
+    "typing",
+}
 """Of these only functions of their arguments are used; datetime for sums of given times."""
 OURS = ("instrument.schema.", "instrument.money", "loop.machine.")
 CLOCKS = {"now", "utcnow", "today"}

@@ -5,12 +5,19 @@ from importlib import resources
 import pytest
 
 from instrument.schema.job import AgentResult, CommandEnd, Decision
-from instrument.schema.state import Finding, Ruling
-from instrument.schema.vocabulary import Role, Severity, StopReason
+from instrument.schema.state import Finding, Resolver, Ruling, Tried
+from instrument.schema.vocabulary import LadderStep, Role, Severity, StopReason
 from jobs.order import Command
 from loop.problems import Problems
-from loop.prompts.compose import REQUIRED, check_template, coder_prompt, reviewer_prompt
-from loop.prompts.materials import CoderMaterials, FailedCheck, ReviewerMaterials, SizedPath
+from loop.prompts.compose import REQUIRED, check_template, coder_prompt, resolver_prompt, reviewer_prompt
+from loop.prompts.materials import (
+    CoderMaterials,
+    FailedCheck,
+    ResolverMaterials,
+    ReviewerMaterials,
+    SizedPath,
+)
+from loop.shell.resolutions import Resolution
 from loop.verdict import Verdict, VerdictFault, read_verdict
 
 TOKEN = "0123456789abcdef"
@@ -55,6 +62,24 @@ REVIEWER = ReviewerMaterials(
     decisions=CODER.decisions,
     summary="I added x.",
     task_diff="-old\n+new\n",
+)
+
+
+RESOLVER = ResolverMaterials(
+    task=TASK,
+    base="b" * 40,
+    stop=("blocked: asks",),
+    leads="The coder has one more round.",
+    asked="Which?",
+    failed=CODER.failed,
+    findings=CODER.findings,
+    rulings=CODER.rulings,
+    decisions=CODER.decisions,
+    tried=(
+        Tried(step=LadderStep.MACHINE, stop=StopReason.BLOCKED),
+        Tried(step=LadderStep.SMALL, stop=StopReason.BLOCKED, said="two would do"),
+        Tried(step=LadderStep.STRONG, stop=StopReason.BLOCKED, said="pause", ruled=True),
+    ),
 )
 
 
@@ -177,6 +202,55 @@ def test_a_claim_that_nothing_is_to_do_is_judged_on_the_base_without_a_diff() ->
     for absent in ("# The change", "# Changed paths", "# Checks that ran", "Reviews must come to an end"):
         assert absent not in prompt
     assert "# The claim" not in reviewer()
+
+
+def test_a_resolver_is_told_everything_once() -> None:
+    prompt = resolver_prompt(RESOLVER).decode()
+
+    for part in (
+        TASK,
+        "- blocked: asks",
+        "Which?",
+        "E assert 1 == 2",
+        "it forgets zero",
+        RULING,
+        "use a set",
+    ):
+        assert prompt.count(part) == 1
+    assert "small handed it up: two would do" in prompt
+    assert "machine ran it again" in prompt
+    assert "strong ruled: pause" in prompt
+    assert prompt.count("The coder has one more round.") == 1
+
+
+def test_a_resolver_with_nothing_but_a_stop_has_no_empty_headings() -> None:
+    bare = ResolverMaterials(task=TASK, base="b" * 40, stop=("blocked: asks",), leads="It goes on.")
+    prompt = resolver_prompt(bare).decode()
+
+    for heading in ("What the coder said", "Failed checks", "findings", "Rulings", "Decisions", "tried"):
+        assert f"# {heading}" not in prompt
+    assert "\n\n\n" not in prompt
+
+
+def test_the_hand_back_shown_to_a_resolver_is_what_we_read() -> None:
+    prompt = resolver_prompt(RESOLVER).decode()
+    shown = [text.partition("\n```")[0] for text in prompt.split("```json\n")[1:]]
+
+    assert len(shown) == 2
+    ruling, handed_up = (Resolution.model_validate_json(text) for text in shown)
+    assert (bool(ruling.ruling), bool(ruling.hand_up)) == (True, False)
+    assert (bool(handed_up.ruling), bool(handed_up.hand_up)) == (False, True)
+
+
+def test_a_models_ruling_is_told_with_who_gave_it_until_a_person_gives_it_too() -> None:
+    models = ruling().model_copy(update={"by": Resolver(step=LadderStep.SMALL, model="m-1")})
+    said = "given by a model (m-1) in a person's stead when"
+
+    assert said in coder(replace(CODER, rulings=(models,)))
+    assert said in reviewer(replace(REVIEWER, rulings=(models,)))
+    assert "by a model" not in coder(replace(CODER, rulings=(models, ruling())))
+    nameless = models.model_copy(update={"by": Resolver(step=LadderStep.STRONG)})
+    assert "given by a model (strong) in" in coder(replace(CODER, rulings=(nameless,)))
 
 
 def test_choices_have_the_ids_that_a_reviewer_may_name() -> None:

@@ -3,9 +3,10 @@ from dataclasses import replace
 from instrument.schema.state import AgentChoice, Attempt, TaskState
 from instrument.schema.vocabulary import EffectKind, ProviderName, Role, RuntimeName
 from jobs.order import Command, FallbackOrder
-from loop.machine.effects import Baseline, Check, Gate, Implement, Review
+from loop.home import mark_of
+from loop.machine.effects import Baseline, Check, Gate, Implement, Review, SetUp
 from loop.shell.context import Context, Provider
-from loop.shell.orders import UNLIMITED_MICROUSD, agent_order, commands_order
+from loop.shell.orders import UNLIMITED_MICROUSD, agent_order, commands_order, setup_order
 from loop.shell.papers import papers_of
 from support.lives import CLAUDE, new_state
 from support.repos import JOB_SECRET, TASK, TOML, Desk, edited, mode_of
@@ -48,6 +49,18 @@ def test_an_agents_order_says_who_works_on_what_with_which_money(context: Contex
     assert review.agent.review_path == ".agents/reviews/007-round2.md"
     assert review.proxy is not None
     assert review.proxy.budget_microusd == UNLIMITED_MICROUSD
+
+
+def test_every_container_says_whose_slots_it_takes(context: Context, base: str):
+    state = begun(context, base)
+    papers = papers_of(context, state, base)
+    plain = agent_order(context, state, working(Implement, base), papers, b"").identity
+    assert (plain.home, plain.host) == (mark_of(context.home), "")
+    named = replace(context, environment={**context.environment, "FACTORY_HOST": "big"})
+    gate = commands_order(named, state, Gate(key=KEY, round=1, commit=base, image="", deadline_ms=1), papers)
+    made = setup_order(named, state, SetUp(key=KEY, base=base), papers)
+    for identity in (gate.identity, made.identity):
+        assert identity == replace(plain, host="big")
 
 
 def test_a_program_that_speaks_several_protocols_goes_by_its_model(context: Context, base: str):
