@@ -28,6 +28,7 @@ from loop.drive import Driver
 from loop.errors import BusyError, UsageError
 from loop.home import set_aside
 from loop.journal import Journal
+from loop.notify import tell, tell_corrupt
 from loop.preview import preview
 from loop.progress import Progress
 from loop.record import Entry
@@ -75,7 +76,11 @@ def run(request: RunRequest, world: World) -> Ending:
         try:
             state = None if request.restart else load_state(session.folder)
         except StateCorruptError as error:
-            return _corrupt(session, places, error)
+            ending = _corrupt(session, places, error)
+            if not request.dry_run:
+                say = world.progress.note
+                tell_corrupt(session.folder, session.task_id, ending.text, world.environment, say=say)
+            return ending
         return _run(session, request, world, state, places)
 
 
@@ -167,6 +172,8 @@ def _carry(
                 state = _drive(session, world, journal, state, places)
             settle_hold(session, state, failed=red_checks(state), now=now)
         ending = conclude(session, state, places)
+        say = world.progress.note
+        tell(session.folder, state, ending.text, world.environment, say=say, record=journal.append)
         journal.append(RunEnded, exit_code=ending.result.exit_code)
     return ending
 
