@@ -4,7 +4,7 @@ PYTHON := .venv/bin/python
 
 include docker.mk
 
-.PHONY: help run report venv check lint docs test test-fast test-crash test-long bench bench-proxy bench-report mutate
+.PHONY: help run report venv check lint docs test test-fast test-crash test-long test-engine bench bench-proxy bench-report mutate
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 18
@@ -41,6 +41,9 @@ test-crash: venv ## what takes longer: above all the kill matrix in full, every 
 
 test-long: setup ## everything slow, Docker tests included: the kill matrix, 200 captures, 100 jobs in a row
 	@.venv/bin/pytest -q -n 2 --dist loadfile -m slow tests
+
+test-engine: setup ## everything about the durable engine: the long tests, too, such as thirty tasks with kills
+	@.venv/bin/pytest -q tests/engine tests/unit/engine
 
 bench: setup ## docs/benchmarks.md, measured anew; ONLY=loop, jobs, scale, replay, proxy or report: that part
 	@$(PYTHON) -m tests.bench.bench $(if $(ONLY),--only $(ONLY))

@@ -6,7 +6,16 @@ from pathlib import Path
 import pytest
 
 from engine.connect import Address
+from engine.versions import BUILD_VARIABLE
 from support.temporal import OwnServer
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_version() -> Iterator[None]:
+    """Every process of these tests is of one version, even where a file is edited meanwhile."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(BUILD_VARIABLE, "tested")
+        yield
 
 
 @pytest.fixture(scope="session")

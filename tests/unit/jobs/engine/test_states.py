@@ -46,6 +46,13 @@ def test_an_inspection_becomes_a_state() -> None:
     assert (state.name, state.labels, state.is_running, state.has_started) == ("factory-a", {}, False, False)
 
 
+def test_a_container_tells_how_much_memory_it_may_take() -> None:
+    times = {"StartedAt": "", "FinishedAt": ""}
+    raw = {"Id": "5f1", "Name": "/a", "State": {"Status": "running", "ExitCode": 0, **times}, "Config": {}}
+    limits = [{}, {"HostConfig": {"Memory": 0}}, {"HostConfig": {"Memory": 4096}}]
+    assert [parse_container(raw | each).memory_bytes for each in limits] == [0, 0, 4096]
+
+
 @pytest.mark.parametrize(("status", "is_going"), [("dead", True), ("removing", True), ("exited", False)])
 def test_a_removal_that_was_begun_is_told_from_an_end(status: str, is_going: bool) -> None:  # noqa: FBT001
     state = ContainerState(
