@@ -5,9 +5,8 @@ Limits: takes the current folder off the import path before anything else is imp
 
 import os
 import sys
-from pathlib import Path
 
-from loop.run_task import find_planted, leave_current_folder
+from loop.run_task import leave_current_folder, refuse_planted
 
 
 def run() -> None:
@@ -15,13 +14,7 @@ def run() -> None:
     leave_current_folder()
     from engine.cli import main  # noqa: PLC0415 - only now is the path clean
 
-    planted = find_planted((Path.cwd().resolve(),))
-    if planted is not None:
-        sys.stderr.write(
-            f"The module {planted} comes from the current folder, not from the factory's installation; "
-            "run this from another folder with --repo.\n"
-        )
-        sys.exit(2)
+    refuse_planted("run this from another folder with --repo.")
     try:
         main(prog_name="python -m engine")
     except SystemExit as end:

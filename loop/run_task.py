@@ -41,18 +41,27 @@ def find_planted(folders: tuple[Path, ...]) -> str | None:
     return None
 
 
+def refuse_planted(instead: str) -> None:
+    """Leave with one sentence and exit code 2 where a module came from the current folder.
+
+    Args:
+        instead: What the person types instead, as the sentence ends.
+    """
+    planted = find_planted((Path.cwd().resolve(),))
+    if planted is not None:
+        sys.stderr.write(
+            f"The module {planted} comes from the current folder, not from the factory's installation; "
+            f"{instead}\n"
+        )
+        sys.exit(2)
+
+
 def main() -> None:
     """Run the command, or refuse with one sentence and exit code 2."""
     leave_current_folder()
     from loop.cli import run  # noqa: PLC0415 - only now is the path clean
 
-    planted = find_planted((Path.cwd().resolve(),))
-    if planted is not None:
-        sys.stderr.write(
-            f"The module {planted} comes from the current folder, not from the factory's installation; "
-            "run `factory run` from another folder with --repo.\n"
-        )
-        sys.exit(2)
+    refuse_planted("run `factory run` from another folder with --repo.")
     run(prog_name="python -m loop.run_task")
 
 
