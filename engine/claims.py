@@ -3,6 +3,7 @@
 Limits: one look; the claims lie in the home, where every loop reads them.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from engine import messages as m
@@ -10,7 +11,7 @@ from engine.place import DRIVER, Place
 from jobs.runner import DockerJobs
 from loop.holds import behind_hold, hold_of
 from loop.request import RunRequest
-from loop.running import claim_durable, this_process, withdraw
+from loop.running import claim_durable, this_process
 from loop.runningfiles import driver_of
 from loop.session import find_session
 from loop.shell.base import fetch_base
@@ -28,8 +29,11 @@ def grant(place: Place, looking: m.Looking) -> m.Turns:
     """
     granted: list[str] = []
     lines: dict[str, str] = {}
+    views: dict[str, _View] = {}
     for ask in looking.waiting:
-        waiting = _look(place, looking.repo, ask)
+        if ask.checkout not in views:
+            views[ask.checkout] = _view(place, looking.repo, ask)
+        waiting = _look(place, looking.repo, ask, views[ask.checkout])
         if waiting is None:
             granted.append(ask.task_id)
         else:
@@ -37,25 +41,32 @@ def grant(place: Place, looking: m.Looking) -> m.Turns:
     return m.Turns(granted=tuple(granted), lines=lines)
 
 
-def _look(place: Place, repo: str, ask: m.TurnAsk) -> Waiting | None:
+@dataclass(frozen=True, slots=True)
+class _View:
+    """The branch as one look finds it; all tasks of a checkout share it."""
+
+    tip: str
+    paths: tuple[str, ...]
+
+
+def _view(place: Place, repo: str, ask: m.TurnAsk) -> _View:
     request = RunRequest(task=str(Path(ask.checkout, ask.task)), repo=Path(ask.checkout))
     context = find_session(request, jobs=DockerJobs(), environment=place.environment, now=place.now).context
     tip = fetch_base(context, repo)
+    return _View(tip, context.store.paths(tip))
+
+
+def _look(place: Place, repo: str, ask: m.TurnAsk, view: _View) -> Waiting | None:
     if ask.must_pass:
         held = hold_of(place.home, repo)
-        behind = behind_hold(place.home, held, task_id=ask.task_id, tip=tip, must_pass=ask.must_pass)
+        behind = behind_hold(place.home, held, task_id=ask.task_id, tip=view.tip, must_pass=ask.must_pass)
         if behind is not None:
             return behind
     mine = this_process(ask.task_id, ask.files, ask.generated, place.now(), driver=DRIVER)
-    return claim_durable(place.home, repo, mine, context.store.paths(tip), count=ask.count)
+    return claim_durable(place.home, repo, mine, view.paths, count=ask.count)
 
 
 def claimed(home: Path, repo: str) -> tuple[str, ...]:
     """The tasks that hold a claim of the engine's."""
     files = sorted((home / "running" / repo).glob("[!.]*.json"))
     return tuple(file.stem for file in files if driver_of(file) == DRIVER)
-
-
-def leave(place: Place, repo: str, task_id: str) -> None:
-    """Stand in nobody's way any more; may be called twice."""
-    withdraw(place.home, repo, task_id)

@@ -19,6 +19,7 @@ from engine.doings import Doings, Watch
 from engine.place import FAULTS, Place
 from engine.workflow import TaskWorkflow
 from instrument.schema.vocabulary import EffectKind
+from loop.running import withdraw
 
 R = TypeVar("R")
 
@@ -93,7 +94,7 @@ class Control:
 
         def go() -> m.Turns:
             for task_id in gone:
-                claims.leave(self._place, looking.repo, task_id)
+                withdraw(self._place.home, looking.repo, task_id)
             return claims.grant(self._place, looking)
 
         return await self._in_thread(go)
@@ -102,7 +103,7 @@ class Control:
     async def leave(self, leaving: m.Leaving) -> None:
         """Take a task's claim away, and let its repo's workflow look again."""
         order = leaving.order
-        await self._in_thread(lambda: claims.leave(self._place, order.repo, order.task_id))
+        await self._in_thread(lambda: withdraw(self._place.home, order.repo, order.task_id))
         handle = self._client.get_workflow_handle(queues.repo_workflow_id(order.repo))
         try:
             await handle.signal("left", order.task_id)

@@ -13,7 +13,7 @@ from pathlib import Path
 from temporalio.client import Client, WorkflowExecutionDescription
 from temporalio.service import RPCError, RPCStatusCode
 
-from engine import claims, ending, names
+from engine import ending, names
 from engine import messages as m
 from engine.place import DRIVER, FAULTS, Place
 from engine.workflow import TaskWorkflow
@@ -23,6 +23,7 @@ from jobs.engine import Engine
 from jobs.orphans import look_at_pods, remove_pod
 from loop.errors import BusyError
 from loop.ownership import driver_of
+from loop.running import withdraw
 
 EVERY_S = 60.0
 ELSEWHERE = timedelta(minutes=10)
@@ -91,7 +92,7 @@ def _abandon(place: Place, order: m.TaskOrder) -> None:
     except (BusyError, *FAULTS) as error:
         sys.stderr.write(f"worker: {order.task_id} cannot be let go of yet: {error}\n")
         return
-    claims.leave(place, order.repo, order.task_id)
+    withdraw(place.home, order.repo, order.task_id)
 
 
 def _remove_left(home: Path) -> int:
