@@ -126,30 +126,15 @@ class Delegating(Listening):
         """Have a short activity done by any worker of the control role."""
         while True:
             try:
-                found: R = await workflow.execute_activity(
-                    name,
-                    argument,
-                    result_type=result,
-                    start_to_close_timeout=queues.BRIEF,
-                    heartbeat_timeout=queues.HEARTBEAT,
-                    retry_policy=queues.RETRY,
-                )
+                return await briefly(name, argument, result)
             except ActivityError as error:
                 if not _fault_of(error):
                     raise
                 await self._mend(_fault_of(error))
-            else:
-                return found
 
     async def _mend(self, fault: str) -> None:
         """One alert a repo, then a wait until somebody has mended what cannot be read."""
-        await workflow.execute_activity(
-            queues.ALERT,
-            m.Alert(order=self._order, fault=fault),
-            start_to_close_timeout=queues.BRIEF,
-            heartbeat_timeout=queues.HEARTBEAT,
-            retry_policy=queues.RETRY,
-        )
+        await briefly(queues.ALERT, m.Alert(order=self._order, fault=fault))
         await self._wait(WaitedFor.FAULT, "fault", lambda: False, fault, queues.MEND_AGAIN)
         self._is_poked = False
 
@@ -181,6 +166,23 @@ class Delegating(Listening):
         if self._state is not None:
             waits, self._waits = self._waits, []
             await self._call(queues.NOTE, m.Noting(order=self._order, waits=tuple(waits)))
+
+
+async def briefly(name: str, argument: BaseModel, result: type[R] | None = None) -> R:
+    """Have a short activity done by any worker of the control role, as often as it takes.
+
+    Raises:
+        ActivityError: A person has to mend something first.
+    """
+    found: R = await workflow.execute_activity(
+        name,
+        argument,
+        result_type=result,
+        start_to_close_timeout=queues.BRIEF,
+        heartbeat_timeout=queues.HEARTBEAT,
+        retry_policy=queues.RETRY,
+    )
+    return found
 
 
 def _fault_of(error: ActivityError) -> str:

@@ -11,6 +11,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, FailureError
 
 from engine import messages as m
 from engine import queues
+from engine.delegating import briefly
 from engine.turns import in_order
 
 
@@ -57,18 +58,10 @@ class RepoWorkflow:
     async def _turns(self, looking: m.Looking) -> m.Turns:
         """Who may go; nobody where the repository cannot be read, which the next look may find mended."""
         try:
-            turns: m.Turns = await workflow.execute_activity(
-                queues.GRANT,
-                looking,
-                result_type=m.Turns,
-                start_to_close_timeout=queues.BRIEF,
-                heartbeat_timeout=queues.HEARTBEAT,
-                retry_policy=queues.RETRY,
-            )
+            return await briefly(queues.GRANT, looking, m.Turns)
         except ActivityError as error:
             fault = error.cause.message if isinstance(error.cause, ApplicationError) else str(error)
             return m.Turns(lines={ask.task_id: fault for ask in looking.waiting})
-        return turns
 
     async def _tell(self, task_id: str, signal: str, argument: int | str) -> None:
         """A task that has ended meanwhile is told nothing; its claim is taken away at the next look."""
