@@ -5,7 +5,7 @@ Limits: blocking, as `engine.steps`; kills a container only where `kill_job` is 
 
 import dataclasses
 import sys
-from contextlib import suppress
+from contextlib import closing, suppress
 from signal import SIGINT
 
 from engine import messages as m
@@ -37,11 +37,8 @@ INTERRUPTED = 130
 
 def kill_job(place: Place, doing: m.Doing) -> None:
     """End the container of a job now; whoever waits for it is left to notice."""
-    jobs = place.jobs(unwatched)
-    try:
+    with closing(place.jobs(unwatched)) as jobs:
         jobs.end(doing.begun.run_id, doing.effect.key)
-    finally:
-        jobs.close()
 
 
 def cancel_job(place: Place, doing: m.Doing) -> CancelledFacts:

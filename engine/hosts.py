@@ -6,6 +6,7 @@ cancels: an activity that is cancelled, for whatever reason, leaves its thread a
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from datetime import timedelta
 from typing import Any
 
@@ -16,7 +17,7 @@ from engine import ending, queues, steps
 from engine import messages as m
 from engine.control import as_faults
 from engine.doings import Abandoned, Doings, Watch
-from engine.place import DRIVER, Place
+from engine.place import DRIVER, Place, unwatched
 from engine.room import Room
 from instrument.schema.vocabulary import EffectKind
 from loop.home import task_folder
@@ -58,11 +59,8 @@ class HostWork:
         self._room.give_back(released.key)
 
         def go() -> None:
-            jobs = self._place.jobs(lambda: None)
-            try:
+            with closing(self._place.jobs(unwatched)) as jobs:
                 jobs.release(released.run_id, released.key)
-            finally:
-                jobs.close()
 
         await asyncio.to_thread(go)
 

@@ -26,7 +26,7 @@ from loop.request import RunRequest
 from loop.rulings_file import save_rulings
 from loop.run import reap_settled
 from loop.session import Session, check_means, find_session, new_state
-from loop.sharing import must_pass
+from loop.sharing import may_touch, must_pass
 from loop.shell.base import fetch_base
 from loop.shell.orders import asked_providers
 from loop.shell.papers import read_papers
@@ -109,7 +109,7 @@ def _ask(session: Session, state: TaskState, opening: m.Opening, now: datetime) 
         urgent=opening.order.urgent,
         checkout=opening.order.checkout,
         task=opening.order.task,
-        files=(*papers.task.files, *papers.task.allow, *state.allowed),
+        files=may_touch(papers, state),
         generated=papers.config.generated,
         must_pass=must_pass(papers) if state.stage is Stage.READY else (),
         count=papers.config.repo.tasks,

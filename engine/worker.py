@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from temporalio.client import Client
-from temporalio.worker import FixedSizeSlotSupplier, Worker, WorkerTuner
+from temporalio.worker import FixedSizeSlotSupplier, Worker, WorkerDeploymentConfig, WorkerTuner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from engine import queues, versions
@@ -101,7 +101,7 @@ async def run_worker(client: Client, options: WorkerOptions, place: Place) -> No
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     stack = AsyncExitStack()
     build = versions.build_id(place.environment)
-    for worker in _workers(client, options, place):
+    for worker in _workers(client, options, place, versions.deployed(build)):
         await stack.enter_async_context(worker)
     current = await versions.enter(client, build)
     if current != build:
@@ -119,14 +119,15 @@ async def run_worker(client: Client, options: WorkerOptions, place: Place) -> No
     os._exit(0)
 
 
-def _workers(client: Client, options: WorkerOptions, place: Place) -> list[Worker]:
-    build = versions.build_id(place.environment)
+def _workers(
+    client: Client, options: WorkerOptions, place: Place, deployed: WorkerDeploymentConfig
+) -> list[Worker]:
     workers = []
     if "control" in options.roles:
         workers.append(
             Worker(
                 client,
-                deployment_config=versions.deployed(build),
+                deployment_config=deployed,
                 task_queue=queues.CONTROL,
                 workflows=[TaskWorkflow, RepoWorkflow],
                 activities=Control(client, place).activities(),
@@ -139,17 +140,18 @@ def _workers(client: Client, options: WorkerOptions, place: Place) -> list[Worke
             )
         )
     if "jobs" in options.roles:
-        workers += _host_workers(client, options, place)
+        workers += _host_workers(client, options, place, deployed)
     return workers
 
 
-def _host_workers(client: Client, options: WorkerOptions, place: Place) -> list[Worker]:
-    build = versions.build_id(place.environment)
+def _host_workers(
+    client: Client, options: WorkerOptions, place: Place, deployed: WorkerDeploymentConfig
+) -> list[Worker]:
     room = Room(host_of(place.home, place.environment, DockerJobs().load))
     work = HostWork(place, options.name, room)
     jobs = Worker(
         client,
-        deployment_config=versions.deployed(build),
+        deployment_config=deployed,
         task_queue=queues.host_queue(options.name),
         activities=work.activities(),
         max_concurrent_activities=MANY,
@@ -158,7 +160,7 @@ def _host_workers(client: Client, options: WorkerOptions, place: Place) -> list[
     )
     placing = Worker(
         client,
-        deployment_config=versions.deployed(build),
+        deployment_config=deployed,
         task_queue=queues.JOBS,
         activities=[work.place],
         max_concurrent_activity_task_polls=1,

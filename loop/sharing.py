@@ -58,14 +58,18 @@ def _place(session: Session, state: TaskState, now: datetime) -> Claim | Waiting
         )
         if held is not None:
             return held
-    files = (*papers.task.files, *papers.task.allow, *state.allowed)
     return claim(
         context.home,
         session.repo,
-        this_process(state.task_id, files, papers.config.generated, now),
+        this_process(state.task_id, may_touch(papers, state), papers.config.generated, now),
         context.store.paths(tip),
         count=papers.config.repo.tasks,
     )
+
+
+def may_touch(papers: Papers, state: TaskState) -> tuple[str, ...]:
+    """Gitignore patterns of every path that a task may touch, allowed protected ones too."""
+    return (*papers.task.files, *papers.task.allow, *state.allowed)
 
 
 def must_pass(papers: Papers) -> tuple[str, ...]:
