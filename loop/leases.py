@@ -3,6 +3,7 @@
 Limits: one machine; makes the lock's folder, writes nothing into the file.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,15 +17,12 @@ from loop.errors import BusyError
 from loop.home import make_private
 
 
-class Lease:
-    """A lock that this process holds; the end of a `with` block gives it back."""
+class Held(ABC):
+    """What is held until it is given back; the end of a `with` block does that."""
 
-    def __init__(self, lock: FileLock) -> None:
-        self._lock = lock
-
+    @abstractmethod
     def release(self) -> None:
         """Give it back; may be called twice."""
-        self._lock.release()
 
     def __enter__(self) -> Self:
         return self
@@ -33,6 +31,17 @@ class Lease:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
+
+
+class Lease(Held):
+    """A lock that this process holds."""
+
+    def __init__(self, lock: FileLock) -> None:
+        self._lock = lock
+
+    def release(self) -> None:
+        """Give it back; may be called twice."""
+        self._lock.release()
 
 
 def try_lease(path: Path) -> Lease | None:

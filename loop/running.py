@@ -11,8 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
 
 from pydantic import AwareDatetime, PositiveInt, ValidationError
 
@@ -20,7 +19,7 @@ from instrument.schema.base import Frozen
 from instrument.schema.vocabulary import WaitedFor
 from loop.atomic import write_atomic
 from loop.errors import BusyError
-from loop.leases import Lease, try_lease
+from loop.leases import Held, Lease, try_lease
 from loop.overlap import find_overlap
 from loop.runningfiles import door, driver_of, file_of, forget, lock_of, under_way
 from loop.waiting import Waiting
@@ -72,8 +71,8 @@ class Blocker:
         return f"{task_id} waits for {self.task_id}{who}: both may touch {self.where}"
 
 
-class Claim:
-    """A task's place among those under way, with its slot; the end of a `with` block gives both back."""
+class Claim(Held):
+    """A task's place among those under way."""
 
     def __init__(self, home: Path, repo: str, file: Path, lease: Lease) -> None:
         self._home = home
@@ -90,14 +89,6 @@ class Claim:
         # Without the door the file stays: its lock is free below, so that the next look removes it.
         self._lease.release()
         self._lease = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.release()
 
 
 def claim(home: Path, repo: str, mine: Running, tracked: Iterable[str], *, count: int) -> Claim | Waiting:

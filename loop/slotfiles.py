@@ -8,14 +8,13 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from itertools import count
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
 
 from pydantic import NonNegativeInt, ValidationError
 
 from instrument.schema.base import Frozen
 from loop.atomic import write_atomic
-from loop.leases import Lease, hold_briefly, try_lease
+from loop.leases import Held, Lease, hold_briefly, try_lease
 
 FOLDER = "slots"
 DOOR_S = 5.0
@@ -31,8 +30,8 @@ class Need(Frozen):
     """What it may take; 0: memory is not asked."""
 
 
-class JobLease:
-    """A job slot that this process holds; the end of a `with` block gives it back."""
+class JobLease(Held):
+    """A job slot that this process holds."""
 
     def __init__(self, lease: Lease, file: Path) -> None:
         self._lease: Lease | None = lease
@@ -45,14 +44,6 @@ class JobLease:
             self._file.unlink(missing_ok=True)
             self._lease.release()
             self._lease = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.release()
 
 
 def door(home: Path) -> AbstractContextManager[None]:
