@@ -233,7 +233,7 @@ def test_a_hundred_thousand_files_are_too_large_by_name_within_seconds(room: Roo
     assert tree.tree is None
     assert tree.total_files == 100_000
     assert "diff.patch" not in done.out
-    assert done.report.duration_ms - done.report.agent_ms < 5_000
+    assert done.report.duration_ms - done.report.agent_ms < 30_000
     end = JobEnd(
         key=done.report.key, folder="jobs/1", container=ContainerEnd(exit_code=0), report=done.report
     )

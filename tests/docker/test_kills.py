@@ -2,7 +2,6 @@
 
 import signal
 import time
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -197,7 +196,9 @@ def test_sigterm_leaves_the_pod_to_be_adopted(
     assert loop.events[-1].exit_code == 143
     assert "to continue:  factory run tasks/" in loop.outputs[-1]
     pod = loop.pod(engine, EffectKind.IMPLEMENT)
-    assert Counter(state.is_running for state in pod.values()) == {True: 2}
+    # On a busy machine the answer may have ended meanwhile, and the job with it, by itself.
+    assert pod["job"].is_running or pod["job"].exit_code == 0
+    assert pod["proxy"].is_running
     loop.run()
     check_nothing_happened_twice(loop, calm, recorder, engine)
 

@@ -61,7 +61,7 @@ def test_each_conversation_is_refused_once(world: World, story: bytes, calls: in
         "", secret="sk-x", budget_microusd=20_000, story=story, story_role="coder", story_round=1
     )
     work = AgentWork(RuntimeName.CLAUDE, "claude-sonnet-4-5", b"Look at a.txt.")
-    limits = Limits(memory_bytes=2048 * MIB, deadline_s=60, same_command=0)
+    limits = Limits(memory_bytes=2048 * MIB, deadline_s=300, same_command=0)
     end = world.jobs.run(world.order("refused", agent=work, proxy=proxy, limits=limits), resumed=False)
     assert [call.status for call in end.ledger.calls] == [200] * calls
     assert [row.reason for row in end.ledger.denied] == ["budget"] * refused
