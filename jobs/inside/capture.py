@@ -13,7 +13,8 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass, field
-from typing import Iterable
+from itertools import chain
+from typing import Iterable, Iterator
 
 from .changes import Changes, list_changes
 from .leftovers import Leftovers
@@ -28,7 +29,7 @@ _ADD = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
 _FATAL = 128
 # The flags under which a diff survived every hostile attribute and setting that was tried.
 DIFF = (
-    "diff", "--cached", "-O/dev/null", "--binary", "--full-index", "--no-color", "--no-ext-diff",
+    "diff", "--cached", "--raw", "-O/dev/null", "--binary", "--full-index", "--no-color", "--no-ext-diff",
     "--no-textconv", "--no-renames", "--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=none",
     "--submodule=short", "-U3",
 )  # fmt: skip
@@ -68,15 +69,15 @@ def capture(order: Order, places: Places, left: Leftovers, until: float) -> Capt
     """
     git = Git(places.git, places.repo, until)
     repo = os.fsencode(places.repo)
-    base_tree = git.run("rev-parse", "--verify", order.commit + "^{tree}").decode("ascii").strip()
-    report = Captured(order.commit, base_tree)
     found = survey(repo, left)
+    report = Captured(order.commit, "")
     report.special = names(found.special)
     report.unreadable = names(found.unreadable)
     clear_special(repo, found.special, places.user)
     if order.agent:
         unhide(git, places, order.agent.hidden)
-    changes = list_changes(git, left, order.patch_files)
+    changes = list_changes(git, left, order.patch_files, order.commit)
+    report.base_tree = changes.base_tree
     nested = set(_captured_nested(git, found)) | set(changes.nested)
     report.nested_repos = names(nested)
     report.unreadable += names(changes.refused)
@@ -92,23 +93,33 @@ def capture(order: Order, places: Places, left: Leftovers, until: float) -> Capt
 
 
 def _take(git: Git, changes: Changes, report: Captured, target: str, cap_bytes: int) -> None:
-    if changes.removed:
-        git.feed("update-index", "-z", "--force-remove", "--stdin", records=changes.removed)
-    if changes.written:
-        report.unencodable = names(_add(git, changes.written))
-        if report.unencodable:
-            return
+    report.unencodable = names(_update(git, changes))
+    if report.unencodable:
+        return
     tree = git.run("write-tree").decode("ascii").strip()
-    changed = git.records("diff-tree", "-r", "-z", "--name-only", "--no-renames", report.base_tree, tree)
-    report.changed_paths = sum(1 for _ in changed)
     if not _write_diff(git, report, target, cap_bytes):
         report.oversized = True
         return
     report.tree = tree
 
 
+def _update(git: Git, changes: Changes) -> list[bytes]:
+    """Bring the index to the work tree; the files at which git gave up, where their encoding is to blame."""
+    if changes.removed:
+        try:
+            git.feed(*_ADD, records=changes.removed + changes.written)
+        except GitError as error:
+            if error.code != _FATAL:
+                raise
+            # Git looks for each, and at none beyond a link: a folder may have become one.
+            git.feed("update-index", "-z", "--force-remove", "--stdin", records=changes.removed)
+        else:
+            return []
+    return _add(git, changes.written) if changes.written else []
+
+
 def _add(git: Git, paths: list[bytes]) -> list[bytes]:
-    """Take these files into the index; those at which git gave up, where their encoding is to blame."""
+    """Take these files into the index; the same of them."""
     try:
         git.feed(*_ADD, records=paths)
     except GitError as error:
@@ -140,8 +151,10 @@ def _refused(git: Git, paths: list[bytes]) -> list[bytes]:
 
 def _write_diff(git: Git, report: Captured, target: str, cap_bytes: int) -> bool:
     digest, size = hashlib.sha256(), 0
+    chunks = git.stream(*DIFF, report.base_tree)
     with open(target, "wb") as file:
-        for chunk in git.stream(*DIFF, report.base_tree):
+        report.changed_paths, rest = _count_raw(chunks)
+        for chunk in chain([rest], chunks):
             size += len(chunk)
             if size > cap_bytes:
                 break
@@ -152,6 +165,17 @@ def _write_diff(git: Git, report: Captured, target: str, cap_bytes: int) -> bool
         return False
     report.diff_bytes, report.diff_sha256 = size, digest.hexdigest()
     return True
+
+
+def _count_raw(chunks: Iterator[bytes]) -> tuple[int, bytes]:
+    """How many lines, a path each, go before the diff; and what of the diff came with them."""
+    head = b""
+    for chunk in chunks:
+        head += chunk
+        if b"\n\n" in head:
+            break
+    lines, _, rest = head.partition(b"\n\n")
+    return (lines.count(b"\n") + 1 if lines else 0), rest
 
 
 def _captured_nested(git: Git, found: Survey) -> list[bytes]:

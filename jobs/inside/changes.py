@@ -9,18 +9,25 @@ import heapq
 import os
 import stat
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Iterator, NamedTuple
+from itertools import groupby, islice
+from typing import Iterable, Iterator, NamedTuple
 
 from .aslaid import as_laid
 from .leftovers import Leftovers
-from .sealed import Git
+from .sealed import Git, GitError
 
 BIGGEST = 3
 _GITLINK = b"160000"
+_LINK_IN_INDEX = b"\0\0\xe0\0"
+"""Its mode as git's index holds it; most trees have none, and need not be listed to know."""
 _GONE = b"000000"
 _FILES = (b"100644", b"100755")
 _AT_ONCE = 1000
+_NEW = b"?"
+_SAME = ord(".")
+# One look at every file: it finds what is the same for all that its time changed, and names what is not.
+# `dirty`: asking whether a nested repository is dirty would run git on its own configuration.
+_STATUS = ("status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=dirty")
 
 
 @dataclass
@@ -28,6 +35,8 @@ class Changes:
     """Paths as bytes; `keep` bounds each of the lists, the totals count everything."""
 
     keep: int
+    base_tree: str = ""
+    """Of the commit as laid."""
     removed: list[bytes] = field(default_factory=list)
     written: list[bytes] = field(default_factory=list)
     """Tracked and new files whose content or mode is to be taken."""
@@ -59,25 +68,31 @@ class Changes:
             heapq.heappop(self.biggest)
 
 
-def list_changes(git: Git, left: Leftovers, keep: int) -> Changes:
-    """Compare the work tree with the capture's index.
+def list_changes(git: Git, left: Leftovers, keep: int, commit: str) -> Changes:
+    """Compare the work tree with the capture's index, which holds the commit.
 
     Raises:
         GitError: A command failed, or its time was over.
     """
-    git.run("update-index", "-q", "--refresh", ok=(0, 1))
     changes = Changes(keep)
-    _list_tracked(git, changes)
+    grown: list[tuple[bytes, bytes, int]] = []
+    records = git.records(*_STATUS, "--untracked-files=all")
+    for kind, some in groupby(records, key=lambda record: record[:1]):
+        if kind == _NEW:
+            _list_new(git, left, some, changes)
+        else:
+            _list_tracked(git, some, changes, grown)
+    changes.base_tree, sizes = _ask(git, commit, [blob for _, blob, _ in grown])
+    for (path, _, size), old_size in zip(grown, sizes):  # noqa: B905 - no `strict` on Python 3.9
+        changes.add_written(path, size, max(0, size - old_size))
     _list_filled(git, changes)
-    _list_new(git, left, changes)
     changes.biggest.sort(reverse=True)
     return changes
 
 
 def touched_files(git: Git) -> Iterator[bytes]:
     """Tracked paths that are not as laid; any order."""
-    git.run("update-index", "-q", "--refresh", ok=(0, 1))
-    for file in _differing(git):
+    for file in _differing(git, git.records(*_STATUS, "--untracked-files=no")):
         yield file.path
 
 
@@ -95,9 +110,9 @@ class _Tracked(NamedTuple):
     path: bytes
 
 
-def _differing(git: Git) -> Iterator[_Tracked]:
+def _differing(git: Git, records: Iterable[bytes]) -> Iterator[_Tracked]:
     """Every tracked file that differs from what was laid."""
-    files = _raw(git)
+    files = _parsed(records)
     if not git.converts:
         yield from files
         return
@@ -107,22 +122,19 @@ def _differing(git: Git) -> Iterator[_Tracked]:
         yield from (file for file in some if file.path not in laid)
 
 
-def _raw(git: Git) -> Iterator[_Tracked]:
-    """Every tracked file that differs by what git makes of it.
-
-    `dirty`: asking whether a nested repository is dirty would run git on its own configuration.
-    """
-    records = git.records(
-        "diff-files", "-z", "--raw", "--no-renames", "--abbrev=40", "--ignore-submodules=dirty"
-    )
-    for head in records:
-        old_mode, new_mode, old_blob, _, _ = head.split(b" ")
-        yield _Tracked(old_mode.lstrip(b":"), new_mode, old_blob, next(records))
+def _parsed(records: Iterable[bytes]) -> Iterator[_Tracked]:
+    """Every tracked file that differs from the index by what git makes of it."""
+    for record in records:
+        _, (_, state), _, _, old_mode, new_mode, _, old_blob, path = record.split(b" ", 8)
+        if state != _SAME:
+            yield _Tracked(old_mode, new_mode, old_blob, path)
 
 
-def _list_tracked(git: Git, changes: Changes) -> None:
-    grown: list[tuple[bytes, bytes, int]] = []
-    for mode, new_mode, blob, path in _differing(git):
+def _list_tracked(
+    git: Git, records: Iterable[bytes], changes: Changes, grown: list[tuple[bytes, bytes, int]]
+) -> None:
+    """Put what is to be taken into `grown`, as path, old blob and new size: the old one is asked later."""
+    for mode, new_mode, blob, path in _differing(git, records):
         state = _state(git, path)
         if mode == _GITLINK:
             # An empty or absent folder is how a submodule looks here; anything else is a repository.
@@ -137,13 +149,13 @@ def _list_tracked(git: Git, changes: Changes) -> None:
             grown.append((path, blob, state.st_size))
         else:
             changes.add_written(path, state.st_size, 0)
-    sizes = _blob_sizes(git, [blob for _, blob, _ in grown])
-    for (path, _, size), old_size in zip(grown, sizes):  # noqa: B905 - no `strict` on Python 3.9
-        changes.add_written(path, size, max(0, size - old_size))
 
 
 def _list_filled(git: Git, changes: Changes) -> None:
     """A submodule's folder with anything in it: without a repository there, git names those files nowhere."""
+    with open(os.path.join(git.git_dir, "index"), "rb") as file:
+        if _LINK_IN_INDEX not in file.read():
+            return
     for record in git.records("ls-files", "-z", "--stage"):
         if not record.startswith(_GITLINK):
             continue
@@ -152,8 +164,8 @@ def _list_filled(git: Git, changes: Changes) -> None:
             changes.nested.append(path)
 
 
-def _list_new(git: Git, left: Leftovers, changes: Changes) -> None:
-    for path in git.records("ls-files", "-z", "--others", "--exclude-standard"):
+def _list_new(git: Git, left: Leftovers, records: Iterable[bytes], changes: Changes) -> None:
+    for path in (record[2:] for record in records):
         # An in-tree rule such as `!*/` outweighs the ignore file, so the list is asked again.
         if left.covers(path.rstrip(b"/")):
             continue
@@ -185,15 +197,17 @@ def _has_entries(git: Git, path: bytes) -> bool:
         return any(True for _ in entries)
 
 
-def _blob_sizes(git: Git, blobs: list[bytes]) -> list[int]:
-    if not blobs:
-        return []
-    file = os.memfd_create("blobs")
+def _ask(git: Git, commit: str, blobs: list[bytes]) -> tuple[str, list[int]]:
+    """The commit's tree, and the blobs' sizes."""
+    file = os.memfd_create("names")
     try:
         with os.fdopen(os.dup(file), "wb") as writer:
-            writer.writelines(blob + b"\n" for blob in blobs)
+            writer.writelines(name + b"\n" for name in (commit.encode("ascii") + b"^{tree}", *blobs))
         os.lseek(file, 0, os.SEEK_SET)
-        lines = git.run("cat-file", "--batch-check=%(objectsize)", stdin=file).splitlines()
+        lines = git.run("cat-file", "--batch-check=%(objectname) %(objectsize)", stdin=file).splitlines()
     finally:
         os.close(file)
-    return [int(line) if line.isdigit() else 0 for line in lines]
+    (tree, size), *others = (line.split(b" ") for line in lines)
+    if not size.isdigit():
+        raise GitError("the commit has no tree")
+    return tree.decode("ascii"), [int(size) if size.isdigit() else 0 for _, size in others]

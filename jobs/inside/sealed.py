@@ -37,6 +37,7 @@ CONFIG = """\
 \tfsync = none
 \tfsyncObjectFiles = false
 \tlooseCompression = 1
+\tpreloadIndex = false
 \tuntrackedCache = false
 \tfsmonitor = false
 [gc]

@@ -62,9 +62,11 @@ def _look(entry: os.DirEntry[bytes], folder: bytes, path: bytes, found: Survey, 
     found.entries += 1
     if is_git_name(entry.name):
         found.nested.append(folder)
+    elif entry.is_file(follow_symlinks=False):
+        return
     elif entry.is_dir(follow_symlinks=False):
         waiting.append(path)
-    elif not entry.is_symlink() and not entry.is_file(follow_symlinks=False):
+    elif not entry.is_symlink():
         found.special.append(path)
 
 

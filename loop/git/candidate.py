@@ -4,11 +4,20 @@ Limits: the diff goes to an index of ours, never to files; nothing of it is exec
 """
 
 import hashlib
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 
 from loop.git.attributes import filtered_paths
-from loop.git.changes import GITLINK, ChangedPath, ReviewDiff, changed_paths, review_diff
+from loop.git.changes import (
+    GITLINK,
+    ChangedKind,
+    ChangedPath,
+    ReviewDiff,
+    changed_kinds,
+    changed_paths,
+    review_diff,
+)
 from loop.git.errors import (
     EmptyChangeError,
     FilterUnsupportedError,
@@ -47,6 +56,7 @@ def build_candidate(  # noqa: PLR0913 - the proof, the place and the signature o
     when_utc: datetime,
     ref: str,
     length_bytes: int | None = None,
+    index: Index | None = None,
 ) -> Candidate:
     """Apply `diff` on the tree of `start`, see that `tree` comes out, commit it on `base` under `ref`.
 
@@ -64,6 +74,7 @@ def build_candidate(  # noqa: PLR0913 - the proof, the place and the signature o
         when_utc: Both dates of the commit.
         ref: Full name below `refs/factory/`.
         length_bytes: The diff's length by the job's report, where it is known.
+        index: One that holds the tree of `start`, and holds the candidate's afterwards; else one is made.
 
     Raises:
         PatchIntegrityError: Length, hash, apply or tree id is not as the report says.
@@ -78,13 +89,13 @@ def build_candidate(  # noqa: PLR0913 - the proof, the place and the signature o
         raise EmptyChangeError(against_base=False)
     if not diff:
         raise PatchIntegrityError(f"the diff is empty and should give the tree {tree}")
-    with open_index(store, start_tree) as index:
-        made = _apply(index, diff)
+    with open_index(store, start_tree) if index is None else nullcontext(index) as filled:
+        made = _apply(filled, diff)
     if made != tree:
         raise PatchIntegrityError(f"it gives the tree {made} and should give {tree}")
     if made == start_tree:
         raise EmptyChangeError(against_base=False)
-    changes = changed_paths(store, base, made)
+    changes = changed_kinds(store, base, made)
     if not changes:
         raise EmptyChangeError(against_base=True)
     _refuse_kinds(store, base, changes)
@@ -92,7 +103,7 @@ def build_candidate(  # noqa: PLR0913 - the proof, the place and the signature o
     return Candidate(commit_tree(store, tree=made, parent=base, signature=signature, ref=ref), made)
 
 
-def _refuse_kinds(store: Store, base: str, changes: tuple[ChangedPath, ...]) -> None:
+def _refuse_kinds(store: Store, base: str, changes: tuple[ChangedKind, ...]) -> None:
     """Stop at changes whose content is not all in the diff."""
     nested = tuple(change.path for change in changes if change.is_new_gitlink)
     if nested:

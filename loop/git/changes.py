@@ -35,7 +35,7 @@ MAX_LINES_BYTES = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedPath:
+class ChangedKind:
     """One path that differs; a mode is `000000` on the side where the path is absent."""
 
     path: str
@@ -43,13 +43,19 @@ class ChangedPath:
     """`A`, `M`, `D` or `T` (its kind changed, such as file to link)."""
     old_mode: str
     new_mode: str
-    size_bytes: int
-    """Of the new content; 0 where it is deleted or a git link."""
 
     @property
     def is_new_gitlink(self) -> bool:
         """Whether it makes a git link where there was none."""
         return self.new_mode == GITLINK and self.old_mode != GITLINK
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedPath(ChangedKind):
+    """The same with its size."""
+
+    size_bytes: int
+    """Of the new content; 0 where it is deleted or a git link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +72,30 @@ def changed_paths(store: Store, base: str, commit: str) -> tuple[ChangedPath, ..
 
     Kept, since several steps of one job ask for the same and what two ids name never changes.
     """
+    found = _raw(store, base, commit)
+    sizes = _sizes(store, {oid for kind, oid in found if kind.new_mode not in (ABSENT, GITLINK)})
+    return tuple(
+        ChangedPath(kind.path, kind.status, kind.old_mode, kind.new_mode, sizes.get(oid, 0))
+        for kind, oid in found
+    )
+
+
+def changed_kinds(store: Store, base: str, commit: str) -> tuple[ChangedKind, ...]:
+    """The same without sizes, for which git is asked once more."""
+    return tuple(kind for kind, _ in _raw(store, base, commit))
+
+
+def _raw(store: Store, base: str, commit: str) -> list[tuple[ChangedKind, str]]:
+    """Each with the id of the new content."""
     raw = store.git(
         ["diff-tree", "-r", "-z", "--raw", "--no-abbrev", *RAW, check_oid(base), check_oid(commit)]
     ).out
     fields = raw.split(b"\0")[:-1]
     heads = [head.decode().removeprefix(":").split(" ") for head in fields[0::2]]
-    sizes = _sizes(store, {head[3] for head in heads if head[1] not in (ABSENT, GITLINK)})
-    return tuple(
-        ChangedPath(decode_path(path), status[0], old_mode, new_mode, sizes.get(new_oid, 0))
+    return [
+        (ChangedKind(decode_path(path), status[0], old_mode, new_mode), new_oid)
         for (old_mode, new_mode, _, new_oid, status), path in zip(heads, fields[1::2], strict=True)
-    )
+    ]
 
 
 def review_diff(

@@ -5,6 +5,7 @@ Talks to the engine; files go in and out by its archive API. Whatever happens, t
 
 import dataclasses
 import io
+import itertools
 import json
 import tarfile
 import tempfile
@@ -35,6 +36,8 @@ START = (
 BATCH_CAP_BYTES = 512 * MIB
 """Of one batch: some megabytes, and the largest diff that a job may hand back."""
 POLL_S = 0.2
+TELL_AFTER = 4
+"""Batches after which the container hears that they were taken: a word to it costs the engine a process."""
 LOG_LINES = 20
 SPOOL_BYTES = 16 * MIB
 
@@ -103,18 +106,19 @@ def read_lane(
         JobsError: The engine failed, or the container ended before its work did.
     """
     folder = Places(lane_root(lane)).job
-    number = 0
-    while count > 0:
-        name = f"batch-{number}.tar"
-        batch = _wait_for(engine, container, f"{folder}/out/{name}", is_over)
+    taken: dict[str, bytes] = {}
+    for name in map("batch-{}.tar".format, itertools.count()):
+        batch = _wait_for(engine, container, f"{folder}/out/{name}", is_over) if count else None
         if batch is None:
             return
-        with suppress(JobsError), _tar({f"taken/{name}": b""}) as taken:
-            engine.containers.put(container, folder, taken)
+        taken[f"taken/{name}"] = b""
+        if len(taken) == TELL_AFTER:
+            with suppress(JobsError), _tar(taken) as tar:
+                engine.containers.put(container, folder, tar)
+            taken.clear()
         for captured in _read_batch(batch):
             count -= 1
             yield captured
-        number += 1
 
 
 def _wait_for(engine: Engine, container: str, path: str, is_over: Callable[[], bool]) -> bytes | None:

@@ -90,6 +90,8 @@ def _write(path: str, mode: str, content: bytes) -> None:
     elif mode == LINK:
         os.symlink(content, os.fsencode(path))
     else:
-        with open(path, "wb") as file:
+        # Not emptied first: a file system may write such a file to the disk at once.
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666), "wb") as file:
             file.write(content)
+            file.truncate()
         os.chmod(path, 0o755 if mode == PROGRAM else 0o644)

@@ -35,7 +35,10 @@ class Place:
         path = self.folder / f"{name}.git"
         shutil.rmtree(path, ignore_errors=True)
         init_bare(path)
-        return Store(path, checkout)
+        store = Store(path, checkout)
+        # A rerun makes it anew, so that nothing in it has to outlive a crash.
+        store.git(["config", "core.fsync", "none"])
+        return store
 
     def clear(self) -> None:
         """Remove what is of no use once every commit was carried; the record and the evidence stay."""

@@ -19,6 +19,7 @@ from loop.git.errors import (
 )
 from loop.git.paths import show_path
 from loop.git.store import Store
+from loop.git.trees import Index
 from loop.replay.explain import explain
 from loop.replay.history import Step, fetch_alone
 from loop.replay.reasons import ERROR, OnlyHere, stop_of
@@ -40,6 +41,9 @@ class Prover:
         self._store = store
         self._folder = folder
         self._made: dict[str, str] = {}
+        self._index = Index(store, store.path / "replay-index")
+        self._index_at: str | None = None
+        """The person's commit whose tree the index holds; none: nothing is believed of it."""
 
     def begin(self, steps: Sequence[Step]) -> None:
         """Bring the bases that none of these steps makes."""
@@ -58,6 +62,9 @@ class Prover:
             return self.fail(step, "the capture gave no tree", diff)
         try:
             base = self._base_of(step)
+            if self._index_at != step.base:
+                self._index.git(["read-tree", base])
+            self._index_at = None
             made = build_candidate(
                 self._store,
                 base=base,
@@ -70,9 +77,11 @@ class Prover:
                 when_utc=WHEN,
                 ref=REF,
                 length_bytes=tree.diff_bytes,
+                index=self._index,
             )
             if made.tree == step.tree:
                 self._made[step.commit] = made.commit
+                self._index_at = step.commit
                 return Line(commit=step.commit, fate=Fate.TRAVELLED)
             return self._differs(step, base, made.tree, diff)
         except NestedRepoError as error:

@@ -84,7 +84,7 @@ def _become(clone: Path, work: Path) -> Iterator[bytes]:
             _remove(clone / os.fsdecode(path))
     for path in sorted(there):
         source, target = work / os.fsdecode(path), clone / os.fsdecode(path)
-        if source.is_dir() and not source.is_symlink():
+        if _is_folder(source):
             if ATTRIBUTES not in path.split(b"/") and (target.is_symlink() or not target.is_dir()):
                 _remove(target)
                 target.mkdir()
@@ -105,10 +105,15 @@ def _walk(root: Path) -> Iterator[bytes]:
 
 
 def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
+    if _is_folder(path):
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+def _is_folder(path: Path) -> bool:
+    """A link to one is a file to git."""
+    return path.is_dir() and not path.is_symlink()
 
 
 def _is_same(one: Path, two: Path) -> bool:
@@ -151,7 +156,7 @@ def _hash(clone: Repo, path: bytes, content: bytes) -> subprocess.CompletedProce
 def _add_attributes(clone: Repo, work: Path) -> None:
     """Take `work`'s own attribute files, converted by those that the clone has kept."""
     there = {path for path in _walk(work) if ATTRIBUTES in path.split(b"/")}
-    files = {path for path in there if not (work / os.fsdecode(path)).is_dir()}
+    files = {path for path in there if not _is_folder(work / os.fsdecode(path))}
     for path in set(_entries(clone)) - files:
         if ATTRIBUTES in path.split(b"/"):
             clone.git("update-index", "-z", "--force-remove", "--stdin", stdin=path + b"\0")

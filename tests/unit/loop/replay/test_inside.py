@@ -4,6 +4,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from jobs.inside.places import Places
+from loop.replay.inside import MOST_WAITING, Outbox
 from loop.replay.record import Fate
 from support.gitkit import make_repo
 from support.replays import carry, commit_states, history_of, make_history, named_commits, words_of
@@ -44,3 +46,18 @@ def test_no_history_comes_out_as_another_one(
     lines = carry(repo, folder / "job", history_of(repo))
 
     assert [line for line in lines if line.fate is Fate.MISMATCH] == []
+
+
+def test_batches_that_were_taken_make_room_for_more(tmp_path: Path) -> None:
+    places = Places(str(tmp_path))
+    out, taken = Path(places.out), Path(places.job, "taken")
+    out.mkdir(parents=True)
+    taken.mkdir()
+    outbox = Outbox(places)
+    for _ in range(MOST_WAITING):
+        assert outbox.flush()
+    for n in range(4):
+        (taken / f"batch-{n}.tar").touch()
+    assert outbox.flush()
+    assert {path.name for path in out.iterdir()} == {f"batch-{n}.tar" for n in range(4, MOST_WAITING + 1)}
+    assert not any(taken.iterdir())
