@@ -10,6 +10,8 @@ would a transcript.
 """
 
 import argparse
+import os
+import ssl
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -27,6 +29,8 @@ from proxy.address import Address, AddressError, parse_address
 from proxy.scripted.recording import Read, RecordedAnswer, to_headers, to_pieces
 
 TIMEOUT_S = 600.0
+CA_VARIABLE = "FACTORY_CA_BUNDLE"
+"""Names certificates that are trusted beside the system's, as for images."""
 _HOP_BY_HOP = ("connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "host")
 _SECRET_NAMES = ("key", "auth", "token", "cookie")
 _SHORTEST_SECRET = 8
@@ -67,10 +71,25 @@ class Recorder(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, place: tuple[str, int], provider: Address, recording: Recording) -> None:
+    def __init__(
+        self,
+        place: tuple[str, int],
+        provider: Address,
+        recording: Recording,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        """`tls` is for a provider behind TLS; none: what SSL_CERT_FILE or the system trusts."""
         self.provider = provider
         self.recording = recording
+        self._tls = tls
         super().__init__(place, _Handler)
+
+    def connect(self) -> HTTPConnection:
+        """A connection to the provider, which is made when it is used."""
+        host, port = self.provider.host, self.provider.port
+        if self.provider.is_tls:
+            return HTTPSConnection(host, port, timeout=TIMEOUT_S, context=self._tls)
+        return HTTPConnection(host, port, timeout=TIMEOUT_S)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -83,11 +102,13 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Ask the provider, and write down what it says."""
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
-        provider = self.server.provider
-        kind = HTTPSConnection if provider.is_tls else HTTPConnection
-        connection = kind(provider.host, provider.port, timeout=TIMEOUT_S)
+        connection = self.server.connect()
         try:
             answer = self._ask(connection, body)
+        except ssl.SSLCertVerificationError as error:
+            self.close_connection = True
+            why = f"The provider's certificate is not trusted ({error.verify_message}); see {CA_VARIABLE}"
+            self.send_error(HTTPStatus.BAD_GATEWAY, why)
         except (OSError, HTTPException) as error:
             self.close_connection = True
             self.send_error(HTTPStatus.BAD_GATEWAY, f"The provider gave no answer: {type(error).__name__}")
@@ -176,6 +197,22 @@ def _framed(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
+def _trusting(bundle: str | None) -> ssl.SSLContext:
+    """What the system trusts, and the certificates of a PEM file.
+
+    Raises:
+        OSError: It cannot be read, or holds none; the text names it.
+    """
+    tls = ssl.create_default_context()
+    tls.set_alpn_protocols(["http/1.1"])
+    if bundle:
+        try:
+            tls.load_verify_locations(cafile=bundle)
+        except OSError as error:
+            raise OSError(f"{CA_VARIABLE} names {bundle}, which holds no certificates: {error}") from error
+    return tls
+
+
 def main(arguments: Sequence[str]) -> int:
     """Record until interrupted; exit code 0, or 2 where the command is wrong."""
     parser = argparse.ArgumentParser(prog="python -m proxy.scripted record", description="Record a provider.")
@@ -189,10 +226,11 @@ def main(arguments: Sequence[str]) -> int:
     host, _, port = options.listen.rpartition(":")
     try:
         provider = parse_address(options.to)
-    except AddressError as error:
+        tls = _trusting(os.environ.get(CA_VARIABLE))
+    except (AddressError, OSError) as error:
         parser.error(str(error))
     recording = Recording(options.out, options.role, options.round, has_pauses=options.pauses)
-    with Recorder((host, int(port)), provider, recording) as server:
+    with Recorder((host, int(port)), provider, recording, tls) as server:
         print(f"http://{host}:{server.server_port}", flush=True)  # noqa: T201 - it is what was asked for
         try:
             server.serve_forever()

@@ -2,8 +2,12 @@
 
 import http.client
 import json
+import os
+import ssl
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,7 @@ from proxy.scripted.recorder import Recorder, Recording
 from proxy.scripted.recording import Read, mask, to_headers, to_pieces
 from proxy.scripted.server import Script, Server
 from proxy.scripted.story import StoryError, load_story
+from support.authority import Authority, make_authority
 from support.serving import serving
 
 KEY = "sk-ant-a-key-that-nobody-may-see"
@@ -53,6 +58,15 @@ def session(connection: http.client.HTTPConnection) -> list[tuple[int, bytes, bo
     return [(status, body, is_whole) for status, _, body, is_whole in said]
 
 
+def behind_tls(authority: Authority) -> Server:
+    """The provider, with a certificate of its own."""
+    told = Server(Script(load_story(STORY), "coder", 1, None))
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(*authority.sign("provider"))
+    told.socket = tls.wrap_socket(told.socket, server_side=True)
+    return told
+
+
 def record(out: Path, *, role: str = "coder", number: int = 1, has_pauses: bool = False) -> list[Any]:
     told = Server(Script(load_story(STORY), "coder", 1, None))
     with serving(told):
@@ -72,6 +86,21 @@ def test_what_was_recorded_is_played_byte_for_byte_whatever_the_protocol(tmp_pat
     assert [is_whole for *_, is_whole in heard] == [True] * 7 + [False] * 2
     with serving(play(out)) as connection:
         assert session(connection) == [(status, body.replace(*MASKED), end) for status, body, end in heard]
+
+
+def test_behind_tls_the_same_is_recorded(tmp_path: Path) -> None:
+    ours = make_authority(tmp_path / "ours")
+    plain, out = tmp_path / "plain.json", tmp_path / "out.json"
+    heard = record(plain)
+    with serving(behind_tls(ours)) as provider:
+        address = Address("127.0.0.1", provider.port, is_tls=True, prefix=b"")
+        recording = Recording(out, "coder", 1, has_pauses=False)
+        tls = ssl.create_default_context(cafile=ours.certificate)
+        with serving(Recorder(("127.0.0.1", 0), address, recording, tls)) as connection:
+            assert session(connection) == heard
+    with serving(play(out)) as connection:
+        assert session(connection) == [(status, body.replace(*MASKED), end) for status, body, end in heard]
+    assert KEY not in out.read_text()
 
 
 def test_no_key_and_nothing_of_a_request_is_in_a_recording(tmp_path: Path) -> None:
@@ -136,6 +165,49 @@ def test_a_provider_that_cannot_be_reached_is_502_and_no_answer_of_the_recording
     with serving(Recorder(("127.0.0.1", 0), nobody, Recording(out, "coder", 1, has_pauses=False))) as caller:
         assert ask(caller, 0)[0] == 502
     assert not out.exists()
+
+
+def test_the_command_trusts_the_certificates_that_are_named_and_no_others(tmp_path: Path) -> None:
+    ours, theirs = make_authority(tmp_path / "ours"), make_authority(tmp_path / "theirs")
+    with serving(behind_tls(ours)) as provider:
+        told = {}
+        for trusted in (ours, theirs):
+            out = tmp_path / f"{trusted.folder.name}.json"
+            with recording_command(out, provider.port, trusted.certificate) as caller:
+                status, _, body, _ = ask(caller, 0)
+            told[trusted] = (status, out.exists(), b"see FACTORY_CA_BUNDLE" in body)
+    assert told == {ours: (200, True, False), theirs: (502, False, True)}
+
+
+@contextmanager
+def recording_command(out: Path, port: int, bundle: Path) -> Iterator[http.client.HTTPConnection]:
+    """A connection to what was typed in a terminal."""
+    words = ("record", str(out), "--to", f"https://127.0.0.1:{port}")
+    environment = os.environ | {"FACTORY_CA_BUNDLE": str(bundle)}
+    with subprocess.Popen(
+        [sys.executable, "-m", "proxy.scripted", *words], stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None
+        own = int(process.stdout.readline().rpartition(":")[2])
+        caller = http.client.HTTPConnection("127.0.0.1", own, timeout=60)
+        try:
+            yield caller
+        finally:
+            caller.close()
+            process.terminate()
+
+
+def test_a_bundle_without_certificates_is_said(tmp_path: Path) -> None:
+    (tmp_path / "empty.pem").write_text("")
+    wrong = subprocess.run(
+        [sys.executable, "-m", "proxy.scripted", "record", str(tmp_path / "x"), "--to", "https://localhost"],
+        env=os.environ | {"FACTORY_CA_BUNDLE": str(tmp_path / "empty.pem")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert wrong.returncode == 2
+    assert "FACTORY_CA_BUNDLE names" in wrong.stderr
 
 
 def test_a_secret_is_masked_across_the_edges_of_reads_and_no_byte_is_added() -> None:
