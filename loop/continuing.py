@@ -172,7 +172,8 @@ def _rule(going: Continuation, rulings: list[RulingText]) -> Continuation:
             raise UsageError(
                 f"there is no finding {ruling.finding}; known: {', '.join(sorted(known)) or 'none'}"
             )
-        fields: dict[str, object] = {"stop": stop.reason, "digest": ruling_digest(ruling.text)}
+        digest = ruling_digest(ruling.text)
+        fields: dict[str, object] = {"stop": stop.reason, "digest": digest, "finding": ruling.finding}
         going.entries.append((RulingRecorded, fields))
         state = record_ruling(state, ruling.text, finding=ruling.finding)
     return _go_on(going, state, "ruling")

@@ -3,6 +3,7 @@
 Limits: nothing is decided from it; the caller holds the task's lock.
 """
 
+import errno
 import os
 from collections.abc import Callable
 from datetime import datetime
@@ -33,6 +34,7 @@ from instrument.schema.events import (
     RulingRecorded,
     TornTail,
     Transition,
+    Waited,
 )
 from instrument.schema.vocabulary import Purpose
 from loop.atomic import PRIVATE_FILE
@@ -62,17 +64,28 @@ class Journal:
             self.append(kind, **fields)
 
     def append(self, kind: type[Event], **fields: object) -> None:
-        """Write one whole line; an event with an identity that stands already is dropped."""
+        """Write one whole line; an event with an identity that stands already is dropped.
+
+        Raises:
+            OSError: It cannot be written; nothing of it is.
+        """
         stamped: dict[str, Any] = {"n": self._n + 1, "at_utc": self._now(), **self._stamp, **fields}
         event = EVENT.validate_python(kind(**stamped))
         name = _identity(event)
         if name is not None and name in self._written:
             return
-        os.write(self._descriptor, orjson.dumps(event.model_dump(mode="json")) + b"\n")
-        os.fsync(self._descriptor)
+        self._write(orjson.dumps(event.model_dump(mode="json")) + b"\n")
         self._n += 1
         if name is not None:
             self._written.add(name)
+
+    def _write(self, line: bytes) -> None:
+        written = os.write(self._descriptor, line)
+        if written < len(line):
+            # The disk is full: without this, the next line would be glued to what stands of this one.
+            os.truncate(self._descriptor, os.fstat(self._descriptor).st_size - written)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
+        os.fsync(self._descriptor)
 
     def close(self) -> None:
         """Give the file back; may be called twice."""
@@ -143,6 +156,8 @@ def _identity(event: AnyEvent) -> str | None:
         case Transition() | Continued() | LadderStepped():
             return f"{event.kind}:{event.state_seq}"
         case RulingRecorded():
-            return f"{event.kind}:{event.digest}"
+            return f"{event.kind}:{event.stop}:{event.finding}:{event.digest}"
+        case Waited() if event.ended_utc is not None:
+            return f"{event.kind}:{event.what}:{event.ended_utc.isoformat()}"
         case _:
             return None

@@ -62,6 +62,11 @@ class Waited(Event):
     duration_ms: NonNegativeInt
     who: str = ""
     """Who decided it, where a person did: a gate, a hold."""
+    decided_utc: AwareDatetime | None = None
+    """When they did, which may be before the wait began: a step had to end first."""
+    released_by: str = ""
+    """Who ended a hold."""
+    released_utc: AwareDatetime | None = None
     ended_utc: AwareDatetime | None = None
     """When it was over, where that is not the time of this line: there was no record yet."""
 
@@ -252,6 +257,8 @@ class RulingRecorded(Event):
     kind: Literal["ruling_recorded"] = "ruling_recorded"
     stop: StopReason
     digest: str
+    finding: str | None = None
+    """None: it answers the stop as a whole."""
     by: LadderStep | None = None
     """None: a person."""
     model: str | None = None

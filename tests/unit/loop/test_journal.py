@@ -1,3 +1,4 @@
+import resource
 from datetime import timedelta
 from pathlib import Path
 
@@ -20,15 +21,27 @@ from instrument.schema.events import (
     RunStarted,
     TaskEdited,
     Transition,
+    Waited,
 )
 from instrument.schema.usage import Usage
-from instrument.schema.vocabulary import EffectKind, NoticeKind, Outcome, Purpose, Role, Stage, StopReason
+from instrument.schema.vocabulary import (
+    EffectKind,
+    NoticeKind,
+    Outcome,
+    Purpose,
+    Role,
+    Stage,
+    StopReason,
+    WaitedFor,
+)
 from loop.journal import Journal
 from support.ends import START
 from support.repos import mode_of
 
 STARTED = {"pid": 1, "host": "h", "version": "0"}
 KEY = "demo-001-implement-1-00000000"
+RULING = {"stop": StopReason.NO_CHANGE, "digest": "d", "finding": "F1"}
+HELD = {"what": WaitedFor.HOLD, "duration_ms": 60_000, "ended_utc": START}
 
 
 def opened(folder: Path) -> Journal:
@@ -83,7 +96,12 @@ WENT_ON = {"state_seq": 9, "how": "ruling", "stop": StopReason.NO_CHANGE, "to_st
         (AgentDiffered, OTHER_MODEL, {"found": "c"}),
         (Transition, MOVE, {"state_seq": 5}),
         (Continued, WENT_ON, {"state_seq": 10}),
-        (RulingRecorded, {"stop": StopReason.NO_CHANGE, "digest": "d"}, {"digest": "e"}),
+        (RulingRecorded, RULING, {"digest": "e"}),
+        pytest.param(RulingRecorded, RULING, {"finding": "F2"}, id="RulingRecorded of another finding"),
+        pytest.param(
+            RulingRecorded, RULING, {"stop": StopReason.MERGE_CONFLICT}, id="RulingRecorded elsewhere"
+        ),
+        (Waited, HELD, {"ended_utc": START + timedelta(2)}),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -97,6 +115,23 @@ def test_an_event_written_again_after_a_crash_stands_once(tmp_path: Path, kind, 
     journal.append(kind, **(fields | other))
     journal.close()
     assert [event.n for event in events(tmp_path)] == [1, 2]
+
+
+def test_a_disk_that_fills_in_the_middle_of_a_line_keeps_nothing_of_it(tmp_path: Path):
+    journal = opened(tmp_path)
+    journal.append(RunStarted, **STARTED)
+    whole = (tmp_path / "events.jsonl").stat().st_size
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (whole + 20, before[1]))
+    try:
+        with pytest.raises(OSError, match="No space left"):
+            journal.append(RunEnded, exit_code=3)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (tmp_path / "events.jsonl").stat().st_size == whole
+    journal.append(RunEnded, exit_code=0)
+    journal.close()
+    assert [(event.n, event.kind) for event in events(tmp_path)] == [(1, "run_started"), (2, "run_ended")]
 
 
 def test_an_edit_taken_back_and_made_again_is_three_edits(tmp_path: Path):
