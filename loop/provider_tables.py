@@ -22,8 +22,11 @@ class AnthropicWay(Frozen):
     """`[[provider.anthropic.fallback]]`: where calls of the Messages API go, and who pays them."""
 
     base_url: Url = "https://api.anthropic.com"
+    """The provider, a gateway or a local model server."""
     auth: Literal["api_key", "bearer"] = "api_key"
+    """How the key is shown; `bearer`: a subscription's token, a gateway's."""
     key_env: Variable | None = None
+    """The host's variable that holds the key; none: `ANTHROPIC_API_KEY`, as bearer `ANTHROPIC_AUTH_TOKEN`."""
 
     @property
     def key_variable(self) -> str:
@@ -32,9 +35,10 @@ class AnthropicWay(Frozen):
 
 
 class AnthropicTable(AnthropicWay):
-    """`[provider.anthropic]`: the first way, and those that are taken where it leads to no answer."""
+    """`[provider.anthropic]`: who answers calls of the Messages API, and who answers in that one's place."""
 
     fallback: tuple[AnthropicWay, ...] = ()
+    """Asked in order where the one before gives no answer."""
     prices: dict[Model, OwnPrice] = Field(default_factory=dict)
     """By model id; they go before the price data."""
 
@@ -48,7 +52,9 @@ class OpenaiWay(Frozen):
     """`[[provider.openai.fallback]]`: where calls of the Responses and Chat Completions APIs go."""
 
     base_url: Url = "https://api.openai.com"
+    """The provider, a gateway or a local model server."""
     key_env: Variable | None = None
+    """The host's variable that holds the key; none: `OPENAI_API_KEY`."""
 
     @property
     def auth(self) -> str:
@@ -62,9 +68,10 @@ class OpenaiWay(Frozen):
 
 
 class OpenaiTable(OpenaiWay):
-    """`[provider.openai]`: see `AnthropicTable`."""
+    """`[provider.openai]`: the same for the Responses and Chat Completions APIs."""
 
     fallback: tuple[OpenaiWay, ...] = ()
+    """Asked in order where the one before gives no answer."""
     prices: dict[Model, OwnPrice] = Field(default_factory=dict)
     """By model id; they go before the price data."""
 

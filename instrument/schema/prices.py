@@ -16,18 +16,22 @@ class OwnRates(Frozen):
     """Dollars a million tokens, bucket by bucket; what is not set follows `input`, never below it."""
 
     input: Dollars
+    """Tokens that no cache holds."""
     output: Dollars
+    """Reasoning included."""
     cache_read: Dollars | None = None
     """None: as input."""
     cache_write_5m: Dollars | None = None
-    """None: the provider's published multiple of input; so for the next one."""
+    """None: the provider's published multiple of input."""
     cache_write_1h: Dollars | None = None
+    """None: the same."""
 
 
 class OwnCliff(OwnRates):
     """The rates of a call whose input, caches included, is above `tokens`."""
 
     tokens: PositiveInt
+    """Where these rates begin."""
 
 
 class OwnPrice(OwnRates):
@@ -36,7 +40,7 @@ class OwnPrice(OwnRates):
     web_searches: Dollars | None = None
     """Dollars a thousand searches; none: a search has no known price."""
     above: tuple[OwnCliff, ...] = ()
-    """Rising in `tokens`."""
+    """Other rates for large calls, rising in `tokens`."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

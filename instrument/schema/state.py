@@ -35,7 +35,9 @@ class Caps(Frozen):
     gate: NonNegativeInt = 2
     """Repairs after a failed gate."""
     main_moved: NonNegativeInt = 3
+    """Rebases because the branch moved under the merge."""
     interruptions: NonNegativeInt = 3
+    """Jobs that the machine lost."""
 
 
 class AgentChoice(Frozen):

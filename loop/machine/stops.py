@@ -105,7 +105,7 @@ STOPS: dict[StopReason, StopRow] = {
         granted=_S.IMPLEMENT,
     ),
     _R.REVIEW_UNREADABLE: StopRow(
-        "You: the reviewer gave no verdict twice; read its folder, then rule to ask once more.",
+        "You: twice the review did not end with a usable `verdict` block; see its folder, rule to ask again.",
         ruling=_S.REVIEW,
         edit=_S.REVIEW,
     ),

@@ -1,9 +1,11 @@
 """The scripted provider as a program: one JSON line on standard input, one line on standard output.
 
 Limits: that line is its port, or what is wrong. Ends when its standard input closes. Exit codes:
-0 ended, 2 the line or the story is wrong. `record` as the first argument makes it `recorder.py` instead.
+0 ended, 2 the line, the story or an argument is wrong. `record` as the first argument makes it `recorder.py`
+instead.
 """
 
+import argparse
 import sys
 import threading
 from pathlib import Path
@@ -31,6 +33,7 @@ def main() -> int:
     """Serve until standard input closes."""
     if sys.argv[1:2] == ["record"]:
         return recorder.main(sys.argv[2:])
+    _read_arguments()
     try:
         order = Order.model_validate_json(sys.stdin.buffer.readline())
         story = load_story(order.story)
@@ -45,6 +48,19 @@ def main() -> int:
     # The other end is the sidecar's: it closes when that dies, however it dies.
     sys.stdin.buffer.read()
     return 0
+
+
+def _read_arguments() -> None:
+    """Print the help where it is asked for; what else stands there is an error. Either ends the program."""
+    parser = argparse.ArgumentParser(
+        prog="python -m proxy.scripted",
+        usage="%(prog)s record --to URL OUT | %(prog)s < LINE",
+        description="Answers as a provider does, from a story: a sidecar starts it and writes it one JSON "
+        "line with story, role, round and requests. To try a story: `factory run TASK --story FILE`.",
+        epilog="record: stand before a real provider and write its answers down as a story; "
+        "`%(prog)s record --help` says how.",
+    )
+    parser.parse_args()
 
 
 def _complain(sentence: str) -> int:

@@ -22,10 +22,13 @@ class StoryUsage(Frozen):
     """Token figures of one answer; the buckets are disjoint, reasoning is inside output."""
 
     input: NonNegativeInt = 0
+    """Tokens that no cache holds."""
     output: NonNegativeInt = 0
     cache_read: NonNegativeInt = 0
     cache_write_5m: NonNegativeInt = 0
+    """Into the cache of five minutes."""
     cache_write_1h: NonNegativeInt = 0
+    """Into the cache of an hour."""
     reasoning: NonNegativeInt = 0
     searches: NonNegativeInt = 0
     """Web searches; a chat answer can show no more than one."""
@@ -57,9 +60,11 @@ class StoryErrorAnswer(Frozen):
     """An error to answer with."""
 
     status: Annotated[int, Field(ge=400, le=599)]
+    """Of HTTP."""
     type: str
     message: str
     retry_after: NonNegativeInt | None = None
+    """Seconds, as a header."""
     after_events: NonNegativeInt | None = None
     """In a stream: so many events come first, and the error is one too; none: it is the answer's status."""
 
@@ -68,17 +73,23 @@ class Turn(Frozen):
     """One answer: one of run, read, write, edit, error, cut, lost, finish."""
 
     say: str | None = None
+    """What the model says beside its action."""
     run: str | None = None
+    """A shell line that the agent is told to run, with the tool that it has for that."""
     read: str | None = None
     """Path of a file to read."""
     write: WriteFile | None = None
+    """A file that the agent is told to write."""
     edit: EditFile | None = None
+    """A text that it is told to replace."""
     error: StoryErrorAnswer | None = None
+    """An error instead of an answer."""
     cut: NonNegativeInt | None = None
     """Bytes of the answer's body after which the connection is dropped; also beside another action."""
     lost: Literal["closed", "reset", "silent"] | None = None
     """How it is dropped; without `cut`, before any byte of an answer. Silent: only the client can end it."""
     finish: str | None = None
+    """The model's last words; the agent ends."""
     usage: StoryUsage | None = None
     """None: `aux_usage`."""
     raw_usage: dict[str, JsonValue] | None = None
@@ -88,7 +99,9 @@ class Turn(Frozen):
     times: Annotated[int, Field(ge=1)] | None = None
     """How often it is given, as to retries, before the turn behind it takes its place; none: always."""
     delay_ms: NonNegativeInt = 0
+    """Before the answer begins."""
     event_delay_ms: NonNegativeInt = 0
+    """Before each event of a stream."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -110,7 +123,9 @@ class StoryRound(Frozen):
 
     role: Literal["coder", "reviewer", "resolver"]
     round: Annotated[int, Field(ge=1)] | None = None
+    """Counts from 1 for each role; none: every one that no other entry names, as the role's last entry."""
     turns: Annotated[tuple[Turn, ...], Field(min_length=1)] | None = None
+    """One a call of the model; the last one answers all further calls."""
     recorded: Annotated[tuple[RecordedAnswer, ...], Field(min_length=1)] | None = None
     """Played as they are, in their order, whatever is asked."""
 
@@ -132,6 +147,7 @@ class Story(Frozen):
     aux_usage: StoryUsage = StoryUsage(input=10, output=2)
     """Of requests that offer no tools: an agent's side calls."""
     rounds: Annotated[tuple[StoryRound, ...], Field(min_length=1)]
+    """One entry a job of an agent."""
 
     @field_validator("captures")
     @classmethod

@@ -1,11 +1,11 @@
-"""Writes the generated documentation: the machine's table in README.md, every stop in docs/stops.md.
+"""Writes the generated documentation: the machine's table in README.md, every stop, every key.
 
-Limits: writes these two files, from the root of the repository; `--check` only compares.
+Limits: writes the files that it names, from the root of the repository; `--check` only compares.
 """
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,6 +17,8 @@ from loop.allowances import LOOKALIKE
 from loop.machine.resume import How, resume
 from loop.machine.stops import STOPS, StopRow
 from loop.machine.table import TABLE, Step
+from loop.verdict import VerdictFault
+from tests.tools.readme_keys import config_tables, docs_of, story_tables
 
 ROOT = Path(__file__).resolve().parents[2]
 README = Path("README.md")
@@ -33,10 +35,13 @@ def table_block() -> str:
     """The README's block: a picture, a row a stage, the stops that every job can come to."""
     everywhere = _common(JOB_STAGES)
     agents = [reason for reason in _common(AGENT_STAGES) if reason not in everywhere]
+    answers = [outcome for outcome, to in _rows_at(Stage.RESOLVE) if to.stop is None]
     rows = [
         f"| `{stage}` | {_ways(stage)} | {_again(stage)} | {_own(stage, everywhere, agents)} |"
         for stage in WAY
     ]
+    asked = f"With a `[ladder]` a stop may pass `{Stage.RESOLVE}`, which asks a model: {_listed(answers)}."
+    state, parked = StopReason.STATE_CORRUPT, StopReason.PARKED
     lines = [
         *_picture(),
         "",
@@ -46,7 +51,7 @@ def table_block() -> str:
         "",
         f"- *job*, wherever a container runs: {_listed(everywhere)}.",
         f"- *agent*, wherever a model works: {_listed(agents)}.",
-        f"- Anywhere: `{StopReason.STATE_CORRUPT}`, an unreadable state; `{StopReason.PARKED}`, put aside.",
+        f"- Anywhere: `{state}`, an unreadable state; `{parked}`, put aside. {asked}",
     ]
     return "\n".join(lines)
 
@@ -102,6 +107,7 @@ def _listed(names: Iterable[str]) -> str:
 def stops_page() -> str:
     """docs/stops.md, whole."""
     rows = [f"| {_cells(reason, STOPS[reason])} |" for reason in StopReason]
+    faults = docs_of(VerdictFault)
     lines = [
         "# Why a task stops",
         "",
@@ -119,6 +125,16 @@ def stops_page() -> str:
         "| stop | at | who acts, and how | a bare rerun | a ruling | an edit | a grant, an allowance |",
         "| --- | --- | --- | --- | --- | --- | --- |",
         *rows,
+        "",
+        "## A review without a verdict",
+        "",
+        "A review ends with one block ([its form](factory-toml.md#the-verdict)). Where it does not, another",
+        "review is asked for once; the second time the task stops as",
+        f"`{StopReason.REVIEW_UNREADABLE}`, and its brief says `no verdict:` with a word:",
+        "",
+        "| word | what it means |",
+        "| --- | --- |",
+        *(f"| `{fault}` | {faults[fault.name]} |" for fault in VerdictFault),
     ]
     return "\n".join(lines) + "\n"
 
@@ -208,17 +224,26 @@ def with_block(text: str, block: str) -> str:
     return f"{before}{BEGIN}\n{block}\n{END}{after}"
 
 
+BLOCKS: dict[Path, Callable[[], str]] = {
+    README: table_block,
+    Path("docs/factory-toml.md"): config_tables,
+    Path("docs/story.md"): story_tables,
+}
+"""The files of which one block is made."""
+
+
 def main(words: Sequence[str] | None = None, root: Path = ROOT) -> int:
-    """Exit code 1 where `--check` finds a stale file, or the README has no place for the table."""
+    """Exit code 1 where `--check` finds a stale file, or a file has no place for its block."""
     parser = argparse.ArgumentParser(prog="readme", description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing; fail where a file is stale")
     is_check = parser.parse_args(words).check
-    text = (root / README).read_text(encoding="utf-8")
-    try:
-        wanted = {README: with_block(text, table_block()), STOPS_PAGE: stops_page()}
-    except ValueError as error:
-        echo(f"{README}: {error}")
-        return 1
+    wanted = {STOPS_PAGE: stops_page()}
+    for path, block in BLOCKS.items():
+        try:
+            wanted[path] = with_block((root / path).read_text(encoding="utf-8"), block())
+        except ValueError as error:
+            echo(f"{path}: {error}")
+            return 1
     stale = [path for path, new in wanted.items() if _read(root / path) != new]
     for path in stale:
         echo(f"{path} is stale; run: make docs" if is_check else f"{path} written")

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from instrument.schema.vocabulary import RuntimeName
 from loop.new_task import render_new
 from loop.problems import Problems
 from loop.taskfile import KNOWN_KEYS, parse_task
@@ -32,6 +33,12 @@ def test_the_template_explains_every_key_and_its_examples_parse() -> None:
 
     assert set(task.lines) == set(KNOWN_KEYS)
     assert (task.depends, task.budget_microusd) == ((7,), 1_500_000)
+
+
+def test_the_template_names_every_runtime() -> None:
+    (line,) = (line for line in render_new("retry", [])[1].splitlines() if line.startswith("# runtime:"))
+    said = line.partition("who codes: ")[2].partition(";")[0]
+    assert re.split(r", | or ", said) == list(RuntimeName)
 
 
 @pytest.mark.parametrize(

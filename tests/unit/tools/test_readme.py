@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -5,14 +6,17 @@ import pytest
 from instrument.schema.vocabulary import Stage, StopReason
 from loop.machine.stops import STOPS
 from loop.machine.table import TABLE
-from tools.readme import BEGIN, END, WAY, main, stops_page, table_block, with_block
+from loop.verdict import VerdictFault
+from tools.readme import BEGIN, BLOCKS, END, ROOT, STOPS_PAGE, WAY, main, stops_page, table_block, with_block
 
 AS_PARKED = " | as at the stop it was parked at"
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    (tmp_path / "README.md").write_text(f"# x\n\n{BEGIN}\nold\n{END}\n\nrest\n")
+    (tmp_path / "docs").mkdir()
+    for path in BLOCKS:
+        (tmp_path / path).write_text(f"# x\n\n{BEGIN}\nold\n{END}\n\nrest\n")
     return tmp_path
 
 
@@ -35,7 +39,8 @@ def test_every_way_between_stages_is_in_the_picture_and_in_the_rows():
 
 
 def test_a_stop_has_one_row_with_its_sentence():
-    rows = [line for line in stops_page().splitlines() if line.startswith("| `")]
+    stops, _, _ = stops_page().partition("## A review")
+    rows = [line for line in stops.splitlines() if line.startswith("| `")]
     assert [row.split("`")[1] for row in rows] == list(StopReason)
     for reason, row in zip(StopReason, rows, strict=True):
         assert STOPS[reason].sentence in row
@@ -70,24 +75,44 @@ def test_the_ways_on_are_those_that_resume_takes(reason, ends):
     assert row.endswith(ends)
 
 
+def test_every_fault_of_a_review_has_its_meaning():
+    rows = [line.split(" | ") for line in stops_page().partition("## A review")[2].splitlines()]
+    meanings = {row[0].strip("|` "): row[1] for row in rows if row[0].startswith("| `")}
+    assert set(meanings) == set(VerdictFault)
+    assert all(len(meaning) > 10 for meaning in meanings.values())
+
+
 def test_check_fails_on_a_stale_file_and_changes_nothing(root: Path, capsys):
     assert main(["--check"], root) == 1
-    assert capsys.readouterr().out == (
-        "README.md is stale; run: make docs\ndocs/stops.md is stale; run: make docs\n"
-    )
-    assert "old" in (root / "README.md").read_text()
-    assert not (root / "docs").exists()
+    said = capsys.readouterr().out.splitlines()
+    assert sorted(said) == sorted(f"{path} is stale; run: make docs" for path in (*BLOCKS, STOPS_PAGE))
+    assert all("old" in (root / path).read_text() for path in BLOCKS)
+    assert not (root / STOPS_PAGE).exists()
 
 
 def test_what_was_written_is_fresh_and_the_rest_of_the_readme_stands(root: Path):
     assert main([], root) == 0
     assert main(["--check"], root) == 0
-    text = (root / "README.md").read_text()
-    assert text.startswith("# x\n\n")
-    assert text.endswith("\n\nrest\n")
-    assert table_block() in text
+    for path, block in BLOCKS.items():
+        text = (root / path).read_text()
+        assert text.startswith("# x\n\n")
+        assert text.endswith("\n\nrest\n")
+        assert block() in text
     (root / "docs/stops.md").write_text("by hand")
     assert main(["--check"], root) == 1
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda p: p.name
+)
+def test_every_link_leads_to_a_page_and_to_a_heading_of_it(page: Path):
+    for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text()):
+        name, _, anchor = target.partition("#")
+        linked = page.parent / name if name else page
+        assert linked.exists(), target
+        headings = re.findall(r"(?m)^#+ (.*)$", linked.read_text()) if anchor else []
+        anchors = {re.sub(r"[^a-z0-9 _-]", "", each.lower()).replace(" ", "-") for each in headings}
+        assert not anchor or anchor in anchors, target
 
 
 @pytest.mark.parametrize("text", ["", BEGIN, f"{END}{BEGIN}", f"{BEGIN}{END}{BEGIN}{END}"])
