@@ -7,6 +7,8 @@ from importlib import import_module
 
 import click
 
+from instrument.unheard import QuietGroup
+
 _COMMANDS = {
     "export": "instrument.export.command",
     "html": "instrument.html.command",
@@ -19,7 +21,7 @@ _COMMANDS = {
 """Each by its module, which holds it under its own name."""
 
 
-class _Lazy(click.Group):
+class _Lazy(QuietGroup):
     """A group that knows its commands by name only."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's own signature

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import click
 
@@ -20,6 +20,16 @@ T = TypeVar("T")
 Command = TypeVar("Command", bound=Callable[..., Any])
 ALL = "all"
 _ASCII = {"≥": ">=", "…": "...", "→": "->"}
+
+
+class Refusal(click.ClickException):
+    """What was typed is well formed, but there is no such thing; one sentence, exit code 2."""
+
+    exit_code = 2
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the sentence alone: how the command is typed is not what is wrong."""
+        click.echo(self.message, file=file, err=True)
 
 
 class Span(click.ParamType[Window]):
@@ -92,12 +102,12 @@ def read(home: Path, read: Callable[[], T]) -> T:
     try:
         return read()
     except TaskNotFoundError as error:
-        raise click.UsageError(str(error)) from None
+        raise Refusal(str(error)) from None
     except OSError as error:
         sentence = (
             f"the run folder {home} cannot be read ({error.strerror}); set FACTORY_HOME to the right one"
         )
-        raise click.UsageError(sentence) from error
+        raise Refusal(sentence) from error
 
 
 def show(text: str) -> None:

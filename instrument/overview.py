@@ -212,7 +212,8 @@ def _trouble(summary: Summary) -> list[str]:
     if summary.stops:
         lines += wrap(show_counts(summary.stops), "stops", " " * 19)
     if summary.kills:
-        lines += wrap(show_counts(summary.kills), "jobs ended", " " * 14)
+        kills = (f"{count} {how}" for how, count in summary.kills.items())
+        lines += wrap(", ".join(kills), "jobs cut short", " " * 10)
     if summary.peak_memory_bytes:
         pids = f", {summary.peak_pids} processes" if summary.peak_pids else ""
         lines.append(f"biggest job             {summary.peak_memory_bytes // _MIB} MiB{pids}")

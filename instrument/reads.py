@@ -68,6 +68,8 @@ class JobReads(Frozen):
     calls_told: NonNegativeInt | None
     """Calls in the transcript, each request once; none: the program tells no single calls."""
     calls_metered: NonNegativeInt
+    uses_model: bool = True
+    """Whether there was a model to call; a shell line need not have one, and has no proxy then."""
     missing: tuple[str, ...]
     """What could not be read, a sentence's clause each."""
 
@@ -108,11 +110,12 @@ def _read_job(folder: Path, name: str) -> tuple[JobReads, list[ModelCall]]:
         missing.append("no transcript was kept")
     except (OSError, ValidationError):
         missing.append("the transcript cannot be read")
+    uses_model = agent is None or agent.model_asked is not None
     try:
         ledger = read_ledger((folder / "ledger.jsonl").read_bytes())
     except OSError:
         ledger = read_ledger(b"")
-        missing.append("there is no ledger")
+        missing += ["there is no ledger"] if uses_model else []
     if ledger.bad_lines:
         missing.append(f"{ledger.bad_lines} lines of the ledger cannot be read")
     calls = [call for call in ledger.calls if call.has_succeeded]
@@ -124,6 +127,7 @@ def _read_job(folder: Path, name: str) -> tuple[JobReads, list[ModelCall]]:
         context=context_of(calls),
         calls_told=calls_told(seen.calls) if seen else None,
         calls_metered=len(calls),
+        uses_model=uses_model or bool(calls),
         missing=tuple(missing),
     )
     return made, calls

@@ -5,7 +5,7 @@ Pure: no I/O.
 
 from instrument.money import show_usd
 from instrument.reads import Context, FileReads, JobReads, TaskReads
-from instrument.show import plain, show_ms, wrap
+from instrument.show import plain, show_count, show_ms, wrap
 
 MOST_FILES = 15
 _FILE = "    {:>5} {:>6}  {}"
@@ -23,9 +23,7 @@ def render_reads(task: TaskReads) -> str:
 
 
 def _job(job: JobReads) -> list[str]:
-    told = "not told" if job.calls_told is None else f"{job.calls_told} told"
-    mark = " (!) they differ: the transcript or the ledger lacks calls" if job.differs else ""
-    lines = [job.folder, *wrap(f"{job.calls_metered} metered, {told}{mark}", "calls", " " * 5)]
+    lines = [job.folder, *wrap(_calls(job), "calls", " " * 5)]
     lines += _context(job.context, "    ")
     if job.files:
         lines.append(_FILE.format("reads", "again", "file and lines"))
@@ -49,14 +47,23 @@ def _job(job: JobReads) -> list[str]:
     return [*lines, *(line for clause in job.missing for line in wrap(clause, "missing"))]
 
 
+def _calls(job: JobReads) -> str:
+    if not job.uses_model:
+        return "no model was called"
+    told = "not told" if job.calls_told is None else f"{job.calls_told} told"
+    mark = " (!) they differ: the transcript or the ledger lacks calls" if job.differs else ""
+    return f"{job.calls_metered} metered, {told}{mark}"
+
+
 def _context(context: Context, indent: str) -> list[str]:
     if context.first_tokens is None or context.peak_tokens is None:
         return []
     lines = [f"{indent}context   {context.first_tokens:,} tokens at first, {context.peak_tokens:,} at most"]
     if context.first_large is not None:
         share = context.large_microusd * 100 // context.cost_microusd if context.cost_microusd else 0
+        calls = show_count(context.large, "call")
         lines.append(
-            f"{indent}large     {context.large} calls above 100,000 from call {context.first_large} on, "
+            f"{indent}large     {calls} above 100,000 from call {context.first_large} on, "
             f"{show_usd(context.large_microusd)} ({share} %)"
         )
     return lines

@@ -5,6 +5,7 @@ moment it holds a free one itself, which a loop that starts in that moment waits
 """
 
 import os
+import shlex
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +18,7 @@ from instrument.found import find_tasks
 from instrument.lines import readable
 from instrument.schema.base import Frozen
 from instrument.schema.events import AnyEvent
+from instrument.schema.origin import ORIGIN_FILE, Origin
 from instrument.schema.owner import OWNER_FILE, Owner
 from instrument.schema.state import TaskState
 from instrument.schema.vocabulary import EffectKind, Stage, StopReason
@@ -48,7 +50,7 @@ class Standing(Frozen):
     cost_microusd: NonNegativeInt | None
     lower_bound: bool
     command: str | None
-    """What continues it; typed in the checkout."""
+    """What continues it; typed anywhere, but in the checkout where nobody knows which one that is."""
     fault: str | None
     """Why its state cannot be read."""
 
@@ -157,6 +159,20 @@ def _command(folder: Path, state: TaskState | None, task_id: str) -> str:
             _, found, after = file.read(_BRIEF_BYTES).partition(f"\n{_CONTINUE}\n")
     except OSError:
         found, after = "", ""
-    first = after.strip().splitlines()[:1] if found else []
-    plain = f"factory run {state.task_path if state else task_id}"
-    return first[0].strip() if first and state is not None and state.stop is not None else plain
+    plain = shlex.join(["factory", "run", state.task_path if state else task_id])
+    command = plain
+    if found and state is not None and state.stop is not None:
+        command = next(iter(after.strip().splitlines()), plain).strip()
+    if command.removeprefix(plain).startswith(" --repo ") or not command.startswith(plain):
+        return command
+    # A task that has no brief, or one from before briefs named their repo.
+    return f"{plain}{_repo(folder, task_id)}{command.removeprefix(plain)}"
+
+
+def _repo(folder: Path, task_id: str) -> str:
+    """The option that names the task's checkout; empty where that is not known."""
+    file = folder.parent.parent / "repos" / f"{task_id.rpartition('-')[0]}.git" / ORIGIN_FILE
+    try:
+        return f" --repo {shlex.quote(Origin.model_validate_json(file.read_bytes()).checkout)}"
+    except (OSError, ValidationError):
+        return ""

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from instrument.money import MICROUSD_PER_USD, show_usd
 from instrument.schema.state import Stop, TaskState
-from instrument.schema.vocabulary import StopReason
+from instrument.schema.vocabulary import EffectKind, StopReason
+from instrument.show import show_count, show_ms
 from loop.allowances import secret_glob
 from loop.machine.budget import caps_of, money_budget, time_budget_ms
 from loop.machine.lift import least_cap
@@ -36,7 +37,7 @@ class Places:
     store: Path
     checkout: Path
     command: str
-    """What continues this task, such as `factory run tasks/007-retry.md`."""
+    """What continues this task, such as `factory run tasks/007-retry.md --repo /home/me/shop`."""
 
 
 def write_brief(state: TaskState, places: Places) -> str:
@@ -69,7 +70,7 @@ def _candidate_commands(state: TaskState, places: Places) -> list[str]:
     store, checkout = shlex.quote(str(places.store)), shlex.quote(str(places.checkout))
     branch = f"factory/{state.task_id}"
     return [
-        f"See it:       git --git-dir={store} show {commit[:12]}",
+        f"See it:        git --git-dir={store} show {commit[:12]}",
         f"Make a branch: git -C {checkout} fetch {store} {commit}:refs/heads/{branch}",
         "",
     ]
@@ -78,12 +79,13 @@ def _candidate_commands(state: TaskState, places: Places) -> list[str]:
 def _cost(state: TaskState) -> list[str]:
     counters, spend = state.counters, state.spend
     cost = show_usd(spend.microusd, lower_bound=spend.lower_bound)
-    return [
-        (
-            f"So far: {cost}, {counters.coder_rounds} coder rounds, {counters.review_rounds} reviews, "
-            f"{spend.job_ms // 60_000} min of job run time."
-        )
-    ]
+    rounds = show_count(counters.coder_rounds, "coder round")
+    reviews = show_count(counters.review_rounds, "review")
+    # One that gave no verdict, or was lost, is no review; it ran all the same.
+    reviewers = counters.effects.get(EffectKind.REVIEW, 0)
+    if reviewers > counters.review_rounds:
+        reviews += f" in {show_count(reviewers, 'reviewer job')}"
+    return [f"So far: {cost}, {rounds}, {reviews}, {show_ms(spend.job_ms)} of job run time."]
 
 
 def _evidence(stop: Stop, places: Places) -> list[str]:

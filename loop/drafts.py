@@ -13,7 +13,7 @@ from jobs.ports import Jobs
 from loop.git.checkout import default_remote, find_checkout
 from loop.git.lock import repo_lock
 from loop.git.store import open_store
-from loop.home import make_private
+from loop.home import make_home, make_private
 from loop.problems import Problem, Problems
 from loop.session import read_default, task_path_of
 from loop.shell.base import fetch_base
@@ -69,7 +69,7 @@ def open_drafts(
     checkout = find_checkout(repo)
     config, branch = read_default(checkout)
     paths = dict.fromkeys(task_path_of(task, checkout) for task in tasks)
-    home = make_private(find_home(environment))
+    home = make_home(find_home(environment))
     context = Context(
         home=home,
         folder=make_private(home / FOLDER),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from instrument.schema.owner import OWNER_FILE
 from loop.atomic import PRIVATE_FOLDER
+from loop.errors import UsageError
 
 LOCK_FILE = "lock"
 
@@ -19,6 +20,23 @@ def make_private(folder: Path) -> Path:
         if not each.exists():
             each.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
     return folder
+
+
+def make_home(home: Path) -> Path:
+    """Make the home where it is absent.
+
+    Raises:
+        UsageError: It cannot be made, or nothing can be written there.
+    """
+    try:
+        make_private(home)
+        why = "not a folder that can be written to"
+        is_fit = home.is_dir() and os.access(home, os.W_OK | os.X_OK)
+    except OSError as error:
+        why, is_fit = f"{error.strerror}", False
+    if not is_fit:
+        raise UsageError(f"the run folder {home} cannot be used ({why}); set FACTORY_HOME to another folder")
+    return home
 
 
 def mark_of(home: Path) -> str:

@@ -73,7 +73,7 @@ class LiveProgress(Progress):
         if state is None:
             return
         spent = show_usd(
-            state.spend.microusd + (ledger.cost_microusd if ledger else 0),
+            state.spend.microusd + (ledger.settled_microusd if ledger else 0),
             lower_bound=state.spend.lower_bound,
         )
         rows = [self._stages(state.stage), one_line(f"{job}; {spent} in all")]

@@ -11,6 +11,7 @@ from instrument.money import show_usd
 from instrument.schema.ledger import LedgerSummary, Notice
 from instrument.schema.state import TaskState
 from instrument.schema.vocabulary import EffectKind, NoticeKind, Outcome
+from instrument.show import show_count
 from loop.machine.effects import FOLDER_LABELS, Effect
 from loop.machine.facts import Facts, JobFacts, ResolveFacts, ReviewFacts
 
@@ -51,7 +52,7 @@ class Progress:
         bill = ""
         if isinstance(facts, JobFacts | ReviewFacts | ResolveFacts):
             self._tell(facts.end.ledger)
-            bill = bill_of(facts.end.ledger)
+            bill = bill_of(facts.end.ledger, has_ended=True)
         total = show_usd(after.spend.microusd, lower_bound=after.spend.lower_bound)
         where = f"stopped: {after.stop.reason}" if after.stop else f"{after.stage}"
         arrow = "" if after.stage is before.stage else f" → {where}"
@@ -98,9 +99,17 @@ def _notice(notice: Notice) -> str:
             return f"{notice.calls} calls in a row read nothing from the provider's cache: {tokens}"
 
 
-def bill_of(ledger: LedgerSummary) -> str:
-    """Calls, tokens and cost so far; empty where there was no call."""
+def bill_of(ledger: LedgerSummary, *, has_ended: bool = False) -> str:
+    """Calls, tokens and cost so far; empty where there was no call.
+
+    What a call under way may cost stands apart: it is held, not spent. Once the job has ended, a call
+    without an end is charged.
+    """
     if not ledger.calls:
         return ""
+    calls = show_count(len(ledger.calls), "call")
     tokens = sum(call.usage.total_tokens for call in ledger.calls)
-    return f", {len(ledger.calls)} calls, {tokens} tokens, {show_usd(ledger.cost_microusd)}"
+    spent, most = ledger.settled_microusd, ledger.cost_microusd
+    if has_ended or spent == most:
+        return f", {calls}, {tokens} tokens, {show_usd(most)}"
+    return f", {calls}, {tokens} tokens, {show_usd(spent)} (up to {show_usd(most)})"

@@ -76,6 +76,20 @@ def result_of(state: TaskState, folder: Path) -> RunResult:
     )
 
 
+def landing_of(state: TaskState, branch: str, remote: str | None) -> str:
+    """What became of the branch, in one sentence, of a task that is done.
+
+    Args:
+        state: The task's.
+        branch: That it lands on.
+        remote: That landings are pushed to; none: they are not.
+    """
+    if state.merged is None or state.done is not DoneReason.MERGED:
+        return f"{state.task_id} is done: {state.done}; nothing was merged into {branch}."
+    where = f"pushed to {remote}" if remote else "not pushed"
+    return f"{state.task_id} is merged: {state.merged[:12]} on {branch}, {where}."
+
+
 @dataclass(frozen=True, slots=True)
 class Ending:
     """How a run ended, for whoever prints it."""

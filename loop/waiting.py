@@ -75,7 +75,7 @@ def wait_for(
                 what, since = found.what, now
             left_s = None if timeout_s is None else began + timeout_s - now
             if left_s is not None and left_s <= 0:
-                raise BusyError(found.line)
+                raise BusyError(found.line if timeout_s else f"{found.line}; --wait waits for it")
             if not said or now - said_at >= (SAY_AGAIN_S if found.line == said else SAY_OTHER_S):
                 said, said_at = found.line, now
                 say(found.line)

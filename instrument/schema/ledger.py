@@ -141,6 +141,11 @@ class LedgerSummary(Frozen):
         return sum(call.cost_microusd for call in self.calls)
 
     @property
+    def settled_microusd(self) -> int:
+        """What the calls cost that have an end."""
+        return sum(call.cost_microusd for call in self.calls if call.settled)
+
+    @property
     def is_lower_bound(self) -> bool:
         """Whether a part of the cost is not known exactly."""
         return bool(self.bad_lines) or any(

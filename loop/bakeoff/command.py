@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from instrument.unheard import carry_on_unheard
 from loop.options import repo_option
 from loop.progress import Progress
 from loop.run import World
@@ -76,6 +77,7 @@ def bakeoff_command(
         anything. Exit codes: 0 every cell ended, 1 a rescore found a change, 2 usage, 3 cells are
         left, 4 busy, 130 and 143 after a signal.
         """
+        carry_on_unheard()
         # Imported here: no other command needs it, and all of them would wait for it.
         from loop.bakeoff.progress import open_progress  # noqa: PLC0415
         from loop.bakeoff.typed import Typed, run_typed  # noqa: PLC0415

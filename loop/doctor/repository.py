@@ -12,7 +12,7 @@ from loop.doctor.finding import Finding, failed, note, ok, skipped
 from loop.doctor.surroundings import TASKS, Surroundings
 from loop.drafts import among_others
 from loop.git.checkout import committed_paths, read_committed
-from loop.git.errors import CheckoutUnfitError
+from loop.git.errors import CheckoutUnfitError, NoRepositoryError
 from loop.problems import Problem, Problems
 from loop.prompts.compose import check_template
 from loop.taskfile import Task, parse_task, task_number
@@ -26,10 +26,10 @@ def look_at_repository(surroundings: Surroundings) -> Finding:
     """Whether there is a git repository that git trusts."""
     try:
         return ok(str(surroundings.checkout.root))
+    except NoRepositoryError as error:
+        return failed(" ".join(error.found.split()), error.mend)
     except CheckoutUnfitError as error:
-        return failed(
-            " ".join(str(error).split()), "name a folder of a git repository with --repo, or do as git says"
-        )
+        return failed(" ".join(str(error).split()), "name a folder of another repository with --repo")
 
 
 def look_at_config(surroundings: Surroundings) -> Finding:

@@ -6,7 +6,13 @@ Reads only. Discovery runs under the person's own configuration, so that their `
 from dataclasses import dataclass
 from pathlib import Path
 
-from loop.git.errors import BranchMissingError, CheckoutUnfitError, GitCommandError, RemoteMissingError
+from loop.git.errors import (
+    BranchMissingError,
+    CheckoutUnfitError,
+    GitCommandError,
+    NoRepositoryError,
+    RemoteMissingError,
+)
 from loop.git.paths import split_paths
 from loop.git.process import run_git
 from loop.git.profiles import CHECKOUT, SEALED
@@ -47,9 +53,7 @@ def find_checkout(start: Path) -> Checkout:
         bare, git_dir, common_dir = ask("--is-bare-repository", "--git-dir", "--git-common-dir")
         (root,) = [git_dir] if bare == "true" else ask("--show-toplevel")
     except GitCommandError as error:
-        raise CheckoutUnfitError(
-            f"{cwd} is in no git repository that can be used: {error.err.strip()}"
-        ) from error
+        raise NoRepositoryError(cwd, error.err) from error
     except ValueError as error:
         raise CheckoutUnfitError(
             f"The repository at {str(cwd)!r} has a line break in its path: move it."

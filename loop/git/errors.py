@@ -9,6 +9,7 @@
     ├── RepositoryBusyError      another loop works on this repository
     ├── RemoteUnavailableError   the remote did not answer, or did not let us in
     ├── CheckoutUnfitError       the person changes something about their repository or configuration
+    │   ├── NoRepositoryError
     │   ├── RepositoryMismatchError
     │   ├── LocalAheadError
     │   ├── BranchMissingError
@@ -103,6 +104,15 @@ class RemoteUnavailableError(GitError):
 
 class CheckoutUnfitError(GitError):
     """Something about the person's repository or configuration has to change first."""
+
+
+class NoRepositoryError(CheckoutUnfitError):
+    """A folder is in no repository that git can use, or trusts; `mend` is the sentence's second half."""
+
+    def __init__(self, folder: Path, err: str) -> None:
+        self.found = f"{folder} is in no git repository that can be used: {err.strip()}"
+        self.mend = "name a folder of a git repository with --repo, or do as git says"
+        super().__init__(f"{self.found}; {self.mend}")
 
 
 class RepositoryMismatchError(CheckoutUnfitError):

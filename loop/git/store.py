@@ -6,9 +6,10 @@ Limits: only under the repository's lock; the person's checkout is read, never w
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
-from instrument.schema.base import Frozen
+from instrument.schema.origin import ORIGIN_FILE, Origin
 from loop.atomic import write_atomic
 from loop.git import packs, reading, tips
 from loop.git.bare import NO_BRANCH, init_bare
@@ -20,17 +21,8 @@ from loop.git.process import GitEnd, require_git, run_git
 from loop.git.profiles import SEALED
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
-ORIGIN_FILE = "factory-origin.json"
 STALE_LOCK_S = 60
 REF_PREFIX = "refs/"
-
-
-class Origin(Frozen):
-    """`factory-origin.json`: which repository this is a copy of."""
-
-    root_commit: str
-    checkout: str
-    """The folder it was first made from, for the person's eyes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,22 +173,29 @@ def _create(path: Path) -> None:
 
 def _root_commits(checkout: Checkout, branch: str) -> tuple[str, ...]:
     """The commits without a parent that the branch reaches, the one of its first-parent line first."""
-
-    def ask(*args: str) -> list[str]:
-        return run_git(args, profile=SEALED, git_dir=checkout.common_dir).out.decode().split()
-
-    object_format, is_shallow = ask("rev-parse", "--show-object-format", "--is-shallow-repository")
+    wanted = ("--show-object-format", "--is-shallow-repository", f"refs/heads/{branch}")
+    try:
+        object_format, is_shallow, tip = _ask(checkout.common_dir, "rev-parse", *wanted)
+        roots = _roots_of(checkout.common_dir, tip)
+    except GitCommandError as error:
+        raise CheckoutUnfitError(f"The history of {branch!r} cannot be read: {error.err.strip()}") from error
     if object_format != "sha1":
         raise CheckoutUnfitError(
             f"{checkout.root} uses SHA-256 object ids: only SHA-1 repositories work yet."
         )
     if is_shallow == "true":
         raise CheckoutUnfitError(f"{checkout.root} is a shallow clone: run `git fetch --unshallow` there.")
+    return roots
+
+
+@lru_cache(maxsize=64)
+def _roots_of(git_dir: Path, tip: str) -> tuple[str, ...]:
+    """As above; kept, since it walks the whole history, and a worker asks at every step of every task."""
     roots = ("rev-list", "--max-parents=0")
-    ref = f"refs/heads/{branch}"
-    try:
-        every = ask(*roots, ref)
-        first = ask(*roots, "--first-parent", ref) if len(every) > 1 else []
-    except GitCommandError as error:
-        raise CheckoutUnfitError(f"The history of {branch!r} cannot be read: {error.err.strip()}") from error
+    every = _ask(git_dir, *roots, tip)
+    first = _ask(git_dir, *roots, "--first-parent", tip) if len(every) > 1 else []
     return tuple(dict.fromkeys(first + every))
+
+
+def _ask(git_dir: Path, *args: str) -> list[str]:
+    return run_git(args, profile=SEALED, git_dir=git_dir).out.decode().split()

@@ -99,7 +99,8 @@ def _report_lines(end: JobEnd) -> list[str]:
         lines.append(f"run {report.stalled_count} times without a change: {report.stalled_command}")
     if report.setup_failed:
         lines.append(f"set-up command failed: {report.setup_failed}")
-    lines.append(f"ended: {report.ended}, exit code {report.exit_code}, signal {report.signal}")
+    ends = (("exit code", report.exit_code), ("signal", report.signal))
+    lines.append(", ".join([f"ended: {report.ended}", *(f"{of} {n}" for of, n in ends if n is not None)]))
     tree = report.tree
     if tree is not None and tree.oversized:
         lines.append(f"{tree.total_files} files, {tree.total_bytes} bytes; the biggest:")

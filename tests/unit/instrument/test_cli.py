@@ -77,6 +77,25 @@ def test_a_terminal_without_the_sign_gets_plain_text(home: Any, events: Any) -> 
     assert b"total                   >= $0.000005\n" in done.stdout
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [["report"], ["tail", "api-001", "--no-follow"], ["status"], ["--help"], ["report", "--help"]],
+)
+def test_a_reader_that_has_enough_ends_it_as_sigpipe_would(home: Any, arguments: list[str]) -> None:
+    folder = home.folder("api-001")
+    folder.write_state(stage="review")
+    folder.write_events({"kind": "run_started", "pid": 7, "host": "box", "version": "1"})
+    reading, writing = os.pipe()
+    os.close(reading)
+    program = [sys.executable, "-c", "from instrument.cli import main; main()", *arguments]
+    environment = os.environ | {"FACTORY_HOME": str(home.path)}
+
+    done = subprocess.run(program, stdout=writing, stderr=subprocess.PIPE, env=environment, check=False)
+    os.close(writing)
+
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
 @pytest.mark.parametrize("environ", [{}, {"FACTORY_HOME": ""}])
 def test_the_platform_names_the_run_folder_where_nothing_is_set(environ: dict[str, str]) -> None:
     assert find_home(environ).name == "factory-loop"

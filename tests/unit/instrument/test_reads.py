@@ -43,7 +43,7 @@ def write_job(folder: Any, name: str, inputs: list[int], transcript: Transcript 
         ]
     (job / "ledger.jsonl").write_text("".join(row.model_dump_json() + "\n" for row in rows))
     if transcript is not None:
-        agent = AgentRun(runtime=RuntimeName.CLAUDE, finished=True, transcript=transcript)
+        agent = AgentRun(runtime=RuntimeName.CLAUDE, model_asked="m", finished=True, transcript=transcript)
         (job / "out" / "agent-run.json").write_text(agent.model_dump_json())
 
 
@@ -140,6 +140,19 @@ def test_a_call_that_one_of_both_lacks_is_marked(home: Any) -> None:
     assert made["jobs"][0]["calls_told"] == 2
 
 
+def test_a_shell_line_without_a_model_has_called_none_and_lacks_nothing(home: Any) -> None:
+    folder = home.folder("api-007")
+    folder.write_merged(0)
+    write_job(folder, "0002-coder-1", [], None)
+    job = folder.path / "jobs" / "0002-coder-1"
+    (job / "ledger.jsonl").unlink()
+    (job / "out" / "agent-run.json").write_text('{"runtime": "command", "finished": true}')
+
+    env = {"FACTORY_HOME": str(home.path)}
+    text = CliRunner().invoke(main, ["reads", "api-007"], env=env).stdout
+    assert text == "reads of api-007\n\napi-007/0002-coder-1\ncalls     no model was called\n"
+
+
 def test_the_text_fits_eighty_columns_and_moves_no_cursor(home: Any) -> None:
     folder = home.folder("api-007")
     folder.write_merged(1)
@@ -150,4 +163,4 @@ def test_the_text_fits_eighty_columns_and_moves_no_cursor(home: Any) -> None:
 
     assert all(len(line) <= 80 and line.isprintable() for line in text.splitlines())
     assert "… and 4 more files" in text
-    assert "1 calls above 100,000 from call 1 on, $0.0020 (100 %)" in text
+    assert "1 call above 100,000 from call 1 on, $0.0020 (100 %)" in text

@@ -7,6 +7,7 @@ from click.testing import CliRunner, Result
 from filelock import FileLock
 
 from instrument.cli import main
+from instrument.schema.origin import ORIGIN_FILE, Origin
 from instrument.schema.owner import OWNER_FILE, Owner
 from instrument.standing import find_standing
 
@@ -26,7 +27,13 @@ def four(home: Any) -> Any:
     done.write_merged(5)
     done.write_events()
     stopped = home.folder("api-002")
-    stopped.write_state(stage="stopped", stop=STOP, ended_utc=at(12), spend={"microusd": 54_400})
+    stopped.write_state(
+        stage="stopped",
+        stop=STOP,
+        ended_utc=at(12),
+        spend={"microusd": 54_400},
+        task_path="tasks/002.md",
+    )
     stopped.write_events({"kind": "run_started", "pid": 7, "host": "box", "version": "1"})
     (stopped.path / "lock").touch()
     (stopped.path / "brief.md").write_text(BRIEF)
@@ -85,6 +92,28 @@ def test_the_text_has_a_block_a_way_and_the_command_below_each_task(four: Any) -
     assert lines[5].endswith("$0.0544")
     assert lines[8] == "running (1)"
     assert lines[10] == "    process 9 on box"
+
+
+def test_each_command_names_its_repo_since_the_list_is_of_all(four: Any) -> None:
+    store = four.path / "repos" / "api.git"
+    store.mkdir(parents=True)
+    (store / ORIGIN_FILE).write_text(Origin(root_commit="a" * 40, checkout="/my work").model_dump_json())
+    mail = four.folder("api-005")
+    mail.write_state(stage="stopped", stop=STOP, ended_utc=at(16), task_path="tasks/5.md")
+    (mail.path / "brief.md").write_text("\nTo continue:\n  factory run tasks/5.md --repo /x --park 'why'\n")
+    engine = four.folder("api-006")
+    engine.write_state(stage="stopped", stop=STOP, ended_utc=at(17))
+    (engine.path / "brief.md").write_text("\nTo continue:\n  python -m engine answer api-006\n")
+
+    commands = {each.task_id: each.command for each in find_standing(four.path)}
+
+    assert commands == {
+        "api-002": "factory run tasks/002.md --repo '/my work' --ruling 'the \"first\"'",
+        "api-003": "factory run tasks/007-retry.md --repo '/my work'",
+        "api-004": "factory run tasks/007-retry.md --repo '/my work'",
+        "api-005": "factory run tasks/5.md --repo /x --park 'why'",
+        "api-006": "python -m engine answer api-006",
+    }
 
 
 def test_check_is_for_cron(four: Any) -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from instrument.schema.state import Candidate, Counters, Spend, Stop
-from instrument.schema.vocabulary import Outcome, Stage, StopReason
+from instrument.schema.vocabulary import EffectKind, Outcome, Stage, StopReason
 from loop.brief import MAX_BYTES, Places, corrupt_brief, write_brief
 from loop.machine.stops import STOPS
 from support.ends import finding
@@ -35,7 +35,7 @@ def test_a_brief_says_what_happened_what_it_cost_where_the_evidence_is_and_what_
         f"{STOPS[StopReason.CHECKS_EXHAUSTED].sentence}\n\n"
         "It stood at check, outcome checks_failed_too_often.\n"
         "- unit: exit code 1: pytest\n\n"
-        "So far: ≥ $0.0544, 4 coder rounds, 1 reviews, 3 min of job run time.\n\n"
+        "So far: ≥ $0.0544, 4 coder rounds, 1 review, 3m 05s of job run time.\n\n"
         f"Evidence: {PLACES.folder}/jobs/0007-check-4/out\n"
         f"Record:   {PLACES.folder}\n\n"
         "To continue:\n"
@@ -48,9 +48,15 @@ def test_a_brief_says_what_happened_what_it_cost_where_the_evidence_is_and_what_
     )
 
 
+def test_a_reviewer_without_a_verdict_has_worked_though_it_is_no_review():
+    counters = Counters(coder_rounds=1, effects={EffectKind.REVIEW: 2})
+    brief = write_brief(stopped(counters=counters, spend=Spend(job_ms=43_700)), PLACES)
+    assert "So far: $0.0000, 1 coder round, 0 reviews in 2 reviewer jobs, 43.7s of job run time.\n" in brief
+
+
 def test_a_brief_with_a_candidate_begins_with_its_two_commands():
     lines = write_brief(stopped(candidate=CANDIDATE), PLACES).splitlines()
-    assert lines[0] == f"See it:       git --git-dir={PLACES.store} show {'c' * 12}"
+    assert lines[0] == f"See it:        git --git-dir={PLACES.store} show {'c' * 12}"
     assert lines[1] == (
         f"Make a branch: git -C '/home/p/my work' fetch {PLACES.store} {'c' * 40}:refs/heads/factory/demo-001"
     )

@@ -1,7 +1,10 @@
 from pathlib import Path
 
+import pytest
+
 from instrument.schema.owner import OWNER_FILE
-from loop.home import LOCK_FILE, mark_of, set_aside, task_folder
+from loop.errors import UsageError
+from loop.home import LOCK_FILE, make_home, mark_of, set_aside, task_folder
 from support.repos import mode_of
 
 
@@ -10,6 +13,21 @@ def test_every_folder_of_the_record_is_private(tmp_path: Path):
     assert folder == tmp_path / "a/home/tasks/demo-001"
     assert {mode_of(each) for each in (folder, folder.parent, folder.parent.parent)} == {0o700}
     assert task_folder(tmp_path / "a/home", "demo-001") == folder
+
+
+def test_a_home_that_cannot_be_used_is_named_with_the_variable_that_moves_it(tmp_path: Path):
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(UsageError) as refused:
+        make_home(file)
+    assert str(refused.value) == (
+        f"the run folder {file} cannot be used (not a folder that can be written to); "
+        "set FACTORY_HOME to another folder"
+    )
+    with pytest.raises(UsageError, match=r"file/home cannot be used \(Not a directory\); set FACTORY_HOME"):
+        make_home(file / "home")
+    assert make_home(tmp_path / "home") == tmp_path / "home"
+    assert mode_of(tmp_path / "home") == 0o700
 
 
 def test_a_folder_set_aside_keeps_all_but_lock_and_owner_and_takes_the_next_free_number(tmp_path: Path):

@@ -8,6 +8,7 @@ import pytest
 
 from instrument.schema.ledger import LedgerSummary
 from instrument.schema.state import Climb, Spend, Stop
+from instrument.schema.usage import Usage
 from instrument.schema.vocabulary import LadderStep, Outcome, Stage, StopReason
 from loop.live import LiveProgress
 from loop.machine.effects import FindBase, Implement
@@ -84,9 +85,19 @@ def test_it_shows_the_stages_the_job_its_cost_and_what_it_does(stream: io.String
     assert seen(stream) == [
         "implement  coder 2 …",
         "✓ ready  ▸ implement  check  review  rebase  gate  merge",
-        "coder 2  1m 01s of 30m 00s, 1 calls, 110 tokens, $0.0010; $0.0060 in all",
+        "coder 2  1m 01s of 30m 00s, 1 call, 110 tokens, $0.0010; $0.0060 in all",
         "$ make test",
     ]
+    live.close()
+
+
+def test_what_is_only_held_for_a_call_is_in_no_sum(stream: io.StringIO):
+    live = LiveProgress(stream)
+    live.began(STATE, CODER, resumed=False)
+    live.beats(2.0, LedgerSummary(calls=(call(settled=False, usage=Usage(), cost_microusd=55_265),)))
+    assert seen(stream)[-1] == (
+        "coder 2  2.0s of 30m 00s, 1 call, 0 tokens, $0.0000 (up to $0.055265); $0.0050 i"[:79] + "…"
+    )
     live.close()
 
 

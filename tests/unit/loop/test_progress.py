@@ -2,6 +2,7 @@ import io
 
 from instrument.schema.ledger import LedgerSummary, Notice
 from instrument.schema.state import Spend, Stop
+from instrument.schema.usage import Usage
 from instrument.schema.vocabulary import NoticeKind, Outcome, Stage, StopReason
 from loop.machine.effects import FindBase, Implement
 from loop.machine.facts import JobFacts
@@ -43,7 +44,7 @@ def test_a_job_has_a_line_at_its_beginning_and_one_with_its_bill_at_its_end():
     progress.ended(STATE, Outcome.DIFF_RETURNED, after, facts)
     assert stream.getvalue().splitlines() == [
         "implement  coder 2 …",
-        "implement  diff_returned  (61.3 s, 1 calls, 110 tokens, $0.0010, ≥ $0.0030 in all)",
+        "implement  diff_returned  (61.3 s, 1 call, 110 tokens, $0.0010, ≥ $0.0030 in all)",
     ]
 
 
@@ -71,9 +72,22 @@ def test_a_long_job_is_heard_of_every_fifteen_seconds():
         progress.beats(clock.now, LedgerSummary(calls=(call(),)))
     beats = stream.getvalue().splitlines()[1:]
     assert [line.split(" … ")[1] for line in beats] == [
-        "15 s, 1 calls, 110 tokens, $0.0010",
-        "31 s, 1 calls, 110 tokens, $0.0010",
+        "15 s, 1 call, 110 tokens, $0.0010",
+        "31 s, 1 call, 110 tokens, $0.0010",
     ]
+
+
+def test_a_call_under_way_is_held_and_not_spent_until_the_job_has_ended():
+    progress, stream, clock = made()
+    progress.began(STATE, CODER, resumed=False)
+    ledger = LedgerSummary(calls=(call(), call(2, settled=False, cost_microusd=613_770, usage=Usage())))
+    clock.now = 20
+    progress.beats(20, ledger)
+    end = coder_end("k").model_copy(update={"ledger": ledger})
+    progress.ended(STATE, Outcome.DIFF_RETURNED, STATE, JobFacts(key="k", end=end))
+    beat, last = stream.getvalue().splitlines()[1:]
+    assert beat.endswith("20 s, 2 calls, 110 tokens, $0.0010 (up to $0.61477)")
+    assert "2 calls, 110 tokens, $0.61477, " in last
 
 
 def notice(what: NoticeKind, **figures) -> Notice:

@@ -67,7 +67,7 @@ def test_another_reason_is_said_after_a_minute_and_not_at_every_look() -> None:
 def test_no_time_to_wait_is_busy_with_the_line_at_once() -> None:
     time = Time()
 
-    with pytest.raises(BusyError, match=r"^x waits for y$"):
+    with pytest.raises(BusyError, match=r"^x waits for y; --wait waits for it$"):
         time.wait(looks(Waiting("x waits for y", WaitedFor.TASK)), timeout_s=0)
     assert (time.said, time.slept) == ([], [])
 
