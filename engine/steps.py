@@ -3,17 +3,14 @@
 Limits: blocking; holds the task's lock for the call, and its state file says what an earlier call did.
 """
 
-import os
-import socket
 from datetime import datetime
-from importlib.metadata import version
 from signal import SIGINT
 
 from engine import messages as m
 from engine.doings import Watch
 from engine.facts_file import keep_facts, kept_facts, slim
 from engine.place import DRIVER, Place, journal_of, request_of, session_of, unwatched
-from instrument.schema.events import RunStarted, Waited
+from instrument.schema.events import Waited
 from instrument.schema.owner import Owner
 from instrument.schema.state import TaskState
 from instrument.schema.vocabulary import EffectKind, Stage
@@ -23,15 +20,14 @@ from loop.home import set_aside
 from loop.machine.facts import CancelledFacts
 from loop.ownership import write_owner
 from loop.request import RunRequest
-from loop.rulings_file import save_rulings
-from loop.run import reap_settled
+from loop.run import note_start, take_up
 from loop.session import Session, check_means, find_session, new_state
 from loop.sharing import may_touch, must_pass
 from loop.shell.base import fetch_base
 from loop.shell.orders import asked_providers
 from loop.shell.papers import read_papers
 from loop.shell.shell import Shell
-from loop.store import load_state, save_state
+from loop.store import load_state
 from loop.transition import Transitions, round_of
 
 AGENTS = (EffectKind.IMPLEMENT, EffectKind.REVIEW, EffectKind.RESOLVE)
@@ -75,14 +71,8 @@ def _open(place: Place, session: Session, request: RunRequest, opening: m.Openin
         for wait in opening.waits:
             journal.append(Waited, **wait.model_dump())
         if not opening.is_under_way:
-            journal.append(
-                RunStarted, pid=os.getpid(), host=socket.gethostname(), version=version("factory-loop")
-            )
-        for kind, fields in going.entries:
-            journal.append(kind, **fields)
-    save_rulings(session.folder, state)
-    save_state(session.folder, state)
-    reap_settled(session, state)
+            note_start(journal)
+        take_up(session, journal, going)
     ask = None if state.stage.is_terminal else _ask(session, state, opening, now)
     return m.Opened(state=state, ask=ask, refused=refused)
 

@@ -23,6 +23,7 @@ from instrument.schema.vocabulary import (
     Severity,
     Stage,
     StopReason,
+    WaitedFor,
 )
 
 Intervention = Literal["ruling", "grant", "allow", "edit", "restart", "auto_merge"]
@@ -77,6 +78,17 @@ class OpenFinding(Frozen):
     text: str
 
 
+class Held(Frozen):
+    """A wait for a person's word: a phase's gate, or a hold and its release."""
+
+    what: WaitedFor
+    duration_ms: NonNegativeInt
+    who: str
+    decided_utc: AwareDatetime | None
+    released_by: str
+    released_utc: AwareDatetime | None
+
+
 class Row(Frozen):
     """One task; an unknown figure is null, and `missing` says why."""
 
@@ -99,6 +111,8 @@ class Row(Frozen):
     other they end with its record."""
     answers_ms: tuple[NonNegativeInt, ...]
     """From each answered stop to what a person did about it."""
+    held: tuple[Held, ...]
+    """In order of time, those alone of which is known whose word they were."""
     coder_rounds: NonNegativeInt | None
     review_rounds: NonNegativeInt | None
     gates: NonNegativeInt | None

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from instrument.decoding import DecodeError
-from instrument.figures import Intervention
+from instrument.figures import Held, Intervention
 from instrument.lines import EVENT_LINES
 from instrument.schema.events import (
     AgentDiffered,
@@ -96,6 +96,7 @@ class Record:
     interventions: Counter[Intervention] = field(default_factory=Counter)
     rulings_by_model: Counter[str] = field(default_factory=Counter)
     """In a person's stead; one that no model was named for counts under its step."""
+    held: list[Held] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     """Clauses that say what the files lack; empty: they are whole."""
 
@@ -221,6 +222,11 @@ class _Fold:
             self.record.stops[event.state_seq] = event.stop
         self.timeline.transition(event)
 
+    def waited(self, event: Waited) -> None:
+        if event.who or event.released_by:
+            self.record.held.append(Held(**{name: getattr(event, name) for name in Held.model_fields}))
+        self.timeline.waited(event)
+
     def continued(self, event: Continued) -> None:
         if event.how in ("restart", "auto_merge"):
             self.intervene(event.how)
@@ -256,7 +262,7 @@ _HANDLERS = EVENT_LINES.by_type(
         RunStarted: _on_timeline(Timeline.run_started),
         RunEnded: _on_timeline(Timeline.run_ended),
         AttemptStarted: _on_timeline(Timeline.attempt_started),
-        Waited: _on_timeline(Timeline.waited),
+        Waited: _Fold.waited,
         Transition: _Fold.transition,
         Continued: _Fold.continued,
         ModelCallEnded: _Fold.call,

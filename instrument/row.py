@@ -103,6 +103,7 @@ def _row(task: FoundTask, runs: list[_Run], timeline: Timeline) -> Row:
         lead_ms=lead_ms,
         times={part: timeline.parts[part] for part in Part if timeline.parts[part]},
         answers_ms=tuple(timeline.answers_ms),
+        held=tuple(wait for run in runs for wait in run.record.held),
         coder_rounds=sum(s.counters.coder_rounds for s in states) if has_all else None,
         review_rounds=sum(s.counters.review_rounds for s in states) if has_all else None,
         gates=sum(s.counters.effects.get(EffectKind.GATE, 0) for s in states) if has_all else None,
@@ -202,8 +203,13 @@ def _agents(runs: list[_Run]) -> tuple[Agent, ...]:
     for run in runs:
         for job in run.record.jobs.values():
             if job.role.is_agent:
-                found.update(dict.fromkeys(_agents_of(job)))
+                found.update(dict.fromkeys(agent for agent in _agents_of(job) if _is_known(agent)))
     return tuple(found)
+
+
+def _is_known(agent: Agent) -> bool:
+    """Whether there is anything to say; a job that was lost at its start names neither program nor model."""
+    return any((agent.runtime, agent.version, agent.model_asked, agent.model_answered))
 
 
 def _agents_of(job: Job) -> list[Agent]:

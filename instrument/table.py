@@ -6,12 +6,12 @@ Pure: no I/O.
 import textwrap
 from collections.abc import Mapping
 
-from instrument.figures import Agent, Bill, JobLine, OpenFinding, Report, Row
+from instrument.figures import Agent, Bill, Held, JobLine, OpenFinding, Report, Row
 from instrument.money import show_usd
 from instrument.overview import group_lines, headline, show_counts
 from instrument.schema.grants import Grants
 from instrument.schema.vocabulary import EffectKind, NoticeKind, Role, StopReason
-from instrument.show import MARK, UNKNOWN, WIDTH, plain, show_amount, show_ms, show_usage, wrap
+from instrument.show import MARK, UNKNOWN, WIDTH, plain, show_amount, show_ms, show_usage, show_whose, wrap
 
 _NAMES = {EffectKind.BASELINE: "baseline", EffectKind.COMPARE_TESTS: "compare"}
 """Of jobs that the role alone does not tell from a check."""
@@ -93,6 +93,8 @@ def _details(row: Row) -> list[str]:
         lines += wrap(_notices(row.notices), "noticed")
     if row.interventions:
         lines += wrap(show_interventions(row.interventions, row.grants), "persons")
+    for held in row.held:
+        lines += wrap(plain(show_held(held)), "held")
     if row.rulings_by_model:
         lines += wrap(plain(show_counts(row.rulings_by_model)), "ruled by")
     for finding in row.open_findings:
@@ -118,6 +120,11 @@ def show_agent(agent: Agent) -> str:
     answered = agent.model_answered or UNKNOWN
     mark = " (!) not the model asked" if agent.differs else ""
     return f"{program}, asked {agent.model_asked or UNKNOWN}, answered {answered}{mark}"
+
+
+def show_held(held: Held) -> str:
+    """How long, at what, and whose word it was."""
+    return f"{show_ms(held.duration_ms)} at a {held.what}: {show_whose(held)}"
 
 
 def _stops(stops: tuple[StopReason, ...]) -> str:

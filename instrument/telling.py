@@ -16,7 +16,7 @@ from instrument.schema.events import (
     Transition,
     Waited,
 )
-from instrument.show import plain, show_ms
+from instrument.show import plain, show_count, show_ms, show_whose
 
 _STAMP = set(Event.model_fields) | {"kind"}
 
@@ -35,7 +35,7 @@ def _what(event: AnyEvent) -> str:
         case AttemptStarted():
             return f"{event.effect} begins{f', round {event.round}' if event.round else ''}"
         case Waited():
-            return f"waited {show_ms(event.duration_ms)} for {event.what}"
+            return f"waited {show_ms(event.duration_ms)} for {event.what}{_whose(event)}"
         case CheckEnded():
             how = "timed out" if event.timed_out else f"exit code {event.exit_code}"
             return f"  check {event.name}: {how} ({show_ms(event.duration_ms)})"
@@ -47,7 +47,8 @@ def _what(event: AnyEvent) -> str:
         case JobEnded():
             end = "lost" if event.lost else event.ended or "gone"
             cost = show_usd(event.cost_microusd, lower_bound=event.lower_bound)
-            return f"  {event.role} job {end} after {show_ms(event.duration_ms)}, {event.calls} calls, {cost}"
+            calls = show_count(event.calls, "call")
+            return f"  {event.role} job {end} after {show_ms(event.duration_ms)}, {calls}, {cost}"
         case Transition():
             where = event.stop or event.done or event.to_stage
             kind = "stopped: " if event.stop else "done: " if event.done else ""
@@ -56,3 +57,8 @@ def _what(event: AnyEvent) -> str:
         case _:
             fields = (f"{name}={value}" for name, value in event if name not in _STAMP and value is not None)
             return f"  {event.kind.replace('_', ' ')}: {' '.join(fields)}"
+
+
+def _whose(event: Waited) -> str:
+    said = show_whose(event)
+    return f" ({said})" if said else ""

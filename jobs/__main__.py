@@ -5,6 +5,7 @@ Prints one line a step; an error is one sentence and exit code 2.
 
 import os
 import sys
+from contextlib import closing
 from datetime import UTC, datetime
 
 import click
@@ -29,37 +30,28 @@ def main() -> None:
 @main.command()
 def engine() -> None:
     """Say which Docker Engine answers."""
-    found = Engine.connect()
-    try:
+    with closing(Engine.connect()) as found:
         info = found.info()
-    finally:
-        found.close()
     click.echo(f"A Docker Engine answers: {info.cpus} processors, {info.arch}.")
 
 
 @main.command()
 def images() -> None:
     """Build or find every image that a run needs."""
-    found = Engine.connect()
-    try:
+    with closing(Engine.connect()) as found:
         shelf = ImageShelf(found, say=click.echo)
         name, _ = shelf.base(None)
         click.echo(f"base     {name}")
         click.echo(f"agent    {shelf.agent()[0]}")
         click.echo(f"job      {shelf.job()}")
         click.echo(f"sidecar  {shelf.sidecar()}")
-    finally:
-        found.close()
 
 
 @main.command()
 def clean() -> None:
     """Remove every container, volume and image that carries our label, whatever run it is of."""
-    found = Engine.connect()
-    try:
+    with closing(Engine.connect()) as found:
         gone = remove_all(found)
-    finally:
-        found.close()
     click.echo(f"Removed {gone.containers} containers, {gone.volumes} volumes, {gone.images} images.")
     if gone.images_kept:
         click.echo(f"Kept {gone.images_kept} images: containers that are not ours use them.")
@@ -75,15 +67,12 @@ def gc(*, dry_run: bool, cap: int | None) -> None:
     """
     cap_bytes = image_cap_bytes(os.environ) if cap is None else cap * GIB
     home, now = find_home(os.environ), datetime.now(UTC)
-    found = Engine.connect()
-    try:
+    with closing(Engine.connect()) as found:
         # The pods first: they hold images.
         pods = (look_at_pods if dry_run else remove_orphans)(found, home, now)
         objects = DockerObjects(found, image=str)  # nothing is filled here
         volumes = (objects.stale if dry_run else objects.sweep)(now)
         images = (look_at_images if dry_run else make_room)(found, cap_bytes=cap_bytes, now=now)
-    finally:
-        found.close()
     gone = "would go" if dry_run else "removed"
     for line in (*image_table(images, gone), *pod_table(pods, gone)):
         click.echo(line)

@@ -1,23 +1,23 @@
 """The canary: the demo's task, landed once for each new combination of image, agent and engine.
 
-Costs nothing: the scripted provider answers. Limits: writes below `<home>/canary` only.
+Costs nothing: the scripted provider answers. Limits: writes below `<home>/canary` only; the run's folder
+stays where it did not land, and where a person typed `factory canary`.
 """
 
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
-
-from filelock import FileLock, Timeout
 
 from instrument.found import find_home
 from instrument.schema.vocabulary import Purpose, Stage
 from jobs.errors import JobsError
 from loop.atomic import write_atomic
 from loop.demo import EXAMPLE, STORY, TASK, TASK_ID, Stand, prepare
-from loop.errors import BusyError, Exit, RunError
-from loop.home import LOCK_FILE, make_private
+from loop.errors import Exit, RunError
+from loop.home import LOCK_FILE, make_home, make_private
+from loop.leases import hold_briefly
 from loop.request import Ending, RunRequest
 from loop.run import World, run
 from loop.store import StateCorruptError, load_state
@@ -45,21 +45,16 @@ def run_canary(world: World) -> Ending:
 
 
 def _home(world: World) -> Path:
-    return make_private(find_home(world.environment) / "canary")
+    return make_private(make_home(find_home(world.environment)) / "canary")
 
 
-@contextmanager
-def _alone(home: Path) -> Iterator[None]:
+def _alone(home: Path) -> AbstractContextManager[None]:
     """Hold the canary's folder: two loops that begin together would take it away from each other."""
-    lock = FileLock(home / LOCK_FILE, timeout=WAIT_S, mode=0o600)
-    try:
-        lock.acquire()
-    except Timeout:
-        raise BusyError(f"another canary has held {home} for {WAIT_S} s; wait for it") from None
-    try:
-        yield
-    finally:
-        lock.release()
+    return hold_briefly(home / LOCK_FILE, WAIT_S, "another canary has been under way")
+
+
+def _stand(home: Path) -> Stand:
+    return Stand(home / "work")
 
 
 def _clear(stand: Stand, world: World) -> None:
@@ -72,7 +67,7 @@ def _clear(stand: Stand, world: World) -> None:
 
 
 def _land(home: Path, world: World) -> Ending:
-    stand = Stand(home / "work")
+    stand = _stand(home)
     _clear(stand, world)
     prepare(stand)
     request = RunRequest(
@@ -111,6 +106,7 @@ def ensure_canary(world: World, combination: Callable[[], str]) -> None:
                 f"see {ending.result.run_folder}"
             )
         write_atomic(seen, "\n".join([*landed, name, ""]).encode())
+        shutil.rmtree(_stand(home).folder, ignore_errors=True)
     world.progress.note("canary: landed")
 
 

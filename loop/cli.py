@@ -5,42 +5,36 @@ Limits: the outermost frame; every error becomes one sentence here.
 
 import os
 import sys
-import traceback
-from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
 import click
 
 from instrument.commands.status import status
-from instrument.found import find_home
 from instrument.schema.vocabulary import Purpose, RuntimeName
-from jobs.errors import JobsError
+from instrument.unheard import QuietGroup, carry_on_unheard
 from jobs.runner import DockerJobs
 from loop.bakeoff.command import bakeoff_command
 from loop.canary import ensure_canary, run_canary
 from loop.doctor.command import doctor_command
-from loop.errors import Exit, RunError
-from loop.git.errors import GitError
-from loop.home import make_private
+from loop.guard import guarded
 from loop.lint import lint_command
 from loop.new_task import write_new
 from loop.options import COUNTERS, read_glob, read_grant, read_ruling, repo_option
-from loop.problems import Problems
 from loop.progress import Progress
 from loop.replay.command import replay_command
 from loop.request import Ending, RunRequest
 from loop.run import World
 from loop.run import run as run_task
-from loop.signals import Interrupted, Signals
+from loop.signals import Signals
+from loop.world import real_world
 
 T = TypeVar("T")
 RUNTIMES = [name.value for name in RuntimeName]
 
 
-@click.group()
+@click.group(cls=QuietGroup)
 @click.version_option(package_name="factory-loop")
 def main() -> None:
     """Carry task files to merged commits: models write, a deterministic program decides."""
@@ -102,6 +96,8 @@ def run(  # noqa: PLR0913 - one parameter an option
     Run the same command again to continue. Exit codes: 0 done, 2 usage, 3 stopped for a
     person, 4 busy or waiting, 130 and 143 after a signal.
     """
+    # Progress is for whoever looks on: that nobody does any more is no reason to end.
+    carry_on_unheard()
 
     def go() -> Ending:
         request = RunRequest(
@@ -123,7 +119,7 @@ def run(  # noqa: PLR0913 - one parameter an option
         _say_if_nothing_is_kept()
         return run_task(request, _paid_world(_progress()))
 
-    ending = _guarded(go)
+    ending = guarded(go)
     if dry_run:
         click.echo(ending.text, nl=False)
         return
@@ -140,20 +136,7 @@ def _world(progress: Progress | None = None) -> tuple[DockerJobs, World]:
     """This process's real surroundings; signals are taken over from here on."""
     signals = Signals()
     signals.install()
-    progress = progress or _progress()
-    jobs = DockerJobs(
-        say=progress.note,
-        on_progress=lambda beat: progress.beats(beat.elapsed_s, beat.ledger, beat.doing),
-    )
-    world = World(
-        jobs=jobs,
-        environment=os.environ,
-        signals=signals,
-        progress=progress,
-        now=lambda: datetime.now(UTC),
-        load=jobs.load,
-    )
-    return jobs, world
+    return real_world(os.environ, progress or _progress(), signals)
 
 
 def _progress() -> Progress:
@@ -180,44 +163,12 @@ def _say_if_nothing_is_kept() -> None:
         click.echo("CI without FACTORY_HOME: the run folder is not kept, so a rerun begins anew.", err=True)
 
 
-def _guarded(go: Callable[[], T]) -> T:
-    """Turn every expected failure into one sentence (or several problems) and its exit code."""
-    try:
-        return go()
-    except RunError as error:
-        _fail(str(error), error.exit_code)
-    except (Problems, GitError, JobsError) as error:
-        _fail(str(error), Exit.USAGE)
-    except Interrupted as interrupted:
-        sys.exit(interrupted.exit_code)
-    except BrokenPipeError:
-        # Whoever read our words has enough of them, as `head` has: click ends without a sentence.
-        raise
-    except OSError as error:
-        _fail(f"A file cannot be read or written: {error}. Mend that and run the same command.", Exit.USAGE)
-    except Exception:  # noqa: BLE001 - the outermost frame: a person gets one sentence, we get the trace
-        _fail(f"A bug of ours; please report {_keep_trace()}. Run the same command to continue.", Exit.BUG)
-
-
-def _keep_trace() -> Path:
-    """Write the present exception's trace into the home; a terminal is no place for it."""
-    folder = make_private(find_home(os.environ))
-    path = folder / f"bug-{datetime.now(UTC):%Y%m%dT%H%M%S}.txt"
-    path.touch(mode=0o600)
-    path.write_text(traceback.format_exc(), encoding="utf-8", errors="replace")
-    return path
-
-
-def _fail(text: str, code: int) -> NoReturn:
-    click.echo(text, err=True)
-    sys.exit(code)
-
-
 @main.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one object last on stdout.")
 def canary(*, as_json: bool) -> None:
     """Land a scripted task with the real agent, engine and images, at no cost."""
-    _print_ending(_guarded(lambda: run_canary(_world()[1])), as_json=as_json)
+    carry_on_unheard()
+    _print_ending(guarded(lambda: run_canary(_world()[1])), as_json=as_json)
 
 
 @main.command()
@@ -225,12 +176,12 @@ def canary(*, as_json: bool) -> None:
 @repo_option
 def new(slug: str, *, repo: Path) -> None:
     """Write tasks/NNN-SLUG.md from the template, under the next free number."""
-    path = _guarded(lambda: write_new(slug, repo.resolve()))
+    path = guarded(lambda: write_new(slug, repo.resolve()))
     click.echo(f"{path}: fill in files and the text, commit it, then: factory run {path}")
 
 
 main.add_command(status)
-main.add_command(lint_command(lambda: _world()[1], _guarded))
-main.add_command(doctor_command(_guarded))
-main.add_command(bakeoff_command(_paid_world, _guarded))
-main.add_command(replay_command(lambda: _world()[1], _guarded))
+main.add_command(lint_command(lambda: _world()[1], guarded))
+main.add_command(doctor_command(guarded))
+main.add_command(bakeoff_command(_paid_world, guarded))
+main.add_command(replay_command(lambda: _world()[1], guarded))

@@ -17,7 +17,7 @@ from pathlib import Path
 from instrument.report import one_task
 from instrument.schema.events import RunEnded, RunStarted, Waited
 from instrument.schema.state import TaskState
-from instrument.schema.vocabulary import Stage, StopReason, WaitedFor
+from instrument.schema.vocabulary import Purpose, Stage, StopReason, WaitedFor
 from instrument.table import render_bill
 from jobs.errors import JobsError
 from jobs.ports import Jobs
@@ -31,8 +31,7 @@ from loop.journal import Journal
 from loop.notify import tell, tell_corrupt
 from loop.preview import preview
 from loop.progress import Progress
-from loop.record import Entry
-from loop.request import Ending, RunRequest, RunResult, result_of
+from loop.request import Ending, RunRequest, RunResult, landing_of, result_of
 from loop.rulings_file import save_rulings
 from loop.session import Session, check_means, new_state, open_session
 from loop.sharing import settle_hold, share
@@ -71,14 +70,14 @@ def run(request: RunRequest, world: World) -> Ending:
         RunError, Problems, GitError: The run cannot begin; nothing was changed.
         Interrupted: A signal ended it; the text for the person has been said.
     """
-    with open_session(request, jobs=world.jobs, environment=world.environment, now=world.now) as session:
+    jobs, say = world.jobs, world.progress.note
+    with open_session(request, jobs=jobs, environment=world.environment, now=world.now, say=say) as session:
         places = places_of(session, request)
         try:
             state = None if request.restart else load_state(session.folder)
         except StateCorruptError as error:
             ending = _corrupt(session, places, error)
-            if not request.dry_run:
-                say = world.progress.note
+            if not request.dry_run and request.purpose is Purpose.TASK:
                 tell_corrupt(session.folder, session.task_id, ending.text, world.environment, say=say)
             return ending
         return _run(session, request, world, state, places)
@@ -87,7 +86,6 @@ def run(request: RunRequest, world: World) -> Ending:
 def _run(
     session: Session, request: RunRequest, world: World, state: TaskState | None, places: Places
 ) -> Ending:
-    entries: list[Entry] = []
     timeout_s = None if request.wait else 0.0
     if state is None:
         say = world.progress.note
@@ -99,23 +97,25 @@ def _run(
             timeout_s=timeout_s,
         )
         going = continue_task(session, request, state, created_utc)
-        state, entries = going.state, going.entries
         if request.dry_run:
-            return preview(session, state, places)
+            return preview(session, going.state, places)
         if request.restart:
             begin_again(session, world)
-        world.save(session.folder, state)
+        else:
+            # Before whatever is slow, such as an engine that does not answer.
+            say(f"{session.task_id} begins: {session.task_path} on {session.context.branch}")
+        world.save(session.folder, going.state)
     else:
         session = with_choices_of(session, state)
         going = _continue(session, request, world, state)
-        state, entries = going.state, going.entries
+        state = going.state
         session = with_choices_of(session, state)
         if request.dry_run:
             return preview(session, state, places)
         if not state.stage.is_terminal:
             check_means(session, session.config, state.terms)
             world.progress.note(f"{state.task_id} goes on at {state.stage}")
-    return _carry(session, request, world, state, entries, places)
+    return _carry(session, request, world, going, places)
 
 
 def _continue(session: Session, request: RunRequest, world: World, state: TaskState) -> Continuation:
@@ -141,20 +141,12 @@ def _continue(session: Session, request: RunRequest, world: World, state: TaskSt
 
 
 def _carry(
-    session: Session,
-    request: RunRequest,
-    world: World,
-    state: TaskState,
-    entries: list[Entry],
-    places: Places,
+    session: Session, request: RunRequest, world: World, going: Continuation, places: Places
 ) -> Ending:
     """Record what the person did, then drive, beside what other loops do."""
+    state = going.state
     with _journal(session, state, world) as journal:
-        for kind, fields in entries:
-            journal.append(kind, **fields)
-        save_rulings(session.folder, state)
-        world.save(session.folder, state)
-        reap_settled(session, state)
+        take_up(session, journal, going, save=world.save)
         if not state.stage.is_terminal:
             if asked_providers(session.context, state.terms):
                 world.before_paid()
@@ -191,9 +183,7 @@ def _journal(session: Session, state: TaskState, world: World) -> Iterator[Journ
         session.folder, task_id=state.task_id, run_id=state.run_id, purpose=state.purpose, now=world.now
     )
     try:
-        journal.append(
-            RunStarted, pid=os.getpid(), host=socket.gethostname(), version=version("factory-loop")
-        )
+        note_start(journal)
         yield journal
     except (Interrupted, BusyError) as end:
         journal.append(RunEnded, exit_code=int(end.exit_code))
@@ -240,16 +230,12 @@ def _drive(session: Session, world: World, journal: Journal, state: TaskState, p
 def places_of(session: Session, request: RunRequest) -> Places:
     """Where a brief points to, with the command that continues the task by hand."""
     root = session.context.store.checkout.root
-    words = ["factory", "run", session.task_path]
-    if Path.cwd() != root:
-        words += ["--repo", str(root)]
+    # A brief is read by mail, too, and in the list of all repositories' tasks: it holds from any folder.
+    words = ["factory", "run", session.task_path, "--repo", str(root)]
     if request.story is not None:
         words += ["--story", "STORY"]
     return Places(
-        folder=session.folder,
-        store=session.context.store.path,
-        checkout=root,
-        command=shlex.join(words),
+        folder=session.folder, store=session.context.store.path, checkout=root, command=shlex.join(words)
     )
 
 
@@ -263,8 +249,23 @@ def begin_again(session: Session, world: World) -> None:
     world.progress.note(f"{session.task_id} begins again; the old run is kept in {kept}")
 
 
-def reap_settled(session: Session, state: TaskState) -> None:
-    """Take away what a killed loop left under keys that are settled."""
+def note_start(journal: Journal) -> None:
+    """Record that this process has the task now."""
+    journal.append(RunStarted, pid=os.getpid(), host=socket.gethostname(), version=version("factory-loop"))
+
+
+def take_up(
+    session: Session,
+    journal: Journal,
+    going: Continuation,
+    save: Callable[[Path, TaskState], None] = save_state,
+) -> None:
+    """Write down what a person did and where the task stands; then what a killed loop left goes."""
+    for kind, fields in going.entries:
+        journal.append(kind, **fields)
+    state = going.state
+    save_rulings(session.folder, state)
+    save(session.folder, state)
     with suppress(JobsError):
         session.context.jobs.reap(state.run_id, keep=state.attempt.key if state.attempt else None)
 
@@ -277,8 +278,9 @@ def conclude(session: Session, state: TaskState, places: Places) -> Ending:
         write_atomic(session.folder / "brief.md", text.encode("utf-8", "replace"))
         return Ending(result, text)
     (session.folder / "brief.md").unlink(missing_ok=True)
+    landing = landing_of(state, session.context.branch, session.context.remote)
     bill = render_bill(one_task(session.context.home, state.task_id))
-    return Ending(result, f"{bill}\nRun folder: {session.folder}\n")
+    return Ending(result, f"{landing}\n\n{bill}\nRun folder: {session.folder}\n")
 
 
 def _corrupt(session: Session, places: Places, error: StateCorruptError) -> Ending:

@@ -15,13 +15,13 @@ from filelock import FileLock, Timeout
 
 from instrument.found import find_home
 from instrument.schema.state import TaskState, Terms
-from instrument.schema.vocabulary import ProviderName
+from instrument.schema.vocabulary import ProviderName, Purpose
 from jobs.ports import Jobs
 from loop.config import FILE_NAME, Config, parse_config
 from loop.errors import BusyError, UsageError
 from loop.git.checkout import Checkout, default_branch, default_remote, find_checkout, read_committed
 from loop.git.store import open_store
-from loop.home import LOCK_FILE, make_private, task_folder
+from loop.home import LOCK_FILE, make_home, task_folder
 from loop.ownership import check_owner
 from loop.problems import Problem, Problems
 from loop.provider_tables import AnthropicTable, OpenaiTable
@@ -60,6 +60,7 @@ def open_session(
     environment: Mapping[str, str],
     now: Callable[[], datetime],
     driver: str = "",
+    say: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Session]:
     """Find the task and hold its lock for the block.
 
@@ -69,6 +70,7 @@ def open_session(
         environment: The host's.
         now: The clock.
         driver: Who asks, where that is one who carries tasks on over many processes.
+        say: Told whom the request waits for, where it is one that waits.
 
     Raises:
         UsageError: There is no such repository or task.
@@ -79,7 +81,7 @@ def open_session(
     session = find_session(request, jobs=jobs, environment=environment, now=now)
     # Before the lock, too: that another driver has the task says more than that somebody holds it.
     check_owner(session.folder, session.task_id, driver)
-    with hold_lock(session.folder, session.task_id):
+    with hold_lock(session.folder, session.task_id, say if request.wait else None):
         check_owner(session.folder, session.task_id, driver)
         yield session
 
@@ -103,7 +105,7 @@ def find_session(
         raise UsageError(f"{task_path}: a task file is named NNN-slug.md, such as 007-retry.md")
     task_id = f"{config.repo.name}-{number:03d}"
     # Before anything else is made in it, which would leave it open to all.
-    make_private(home)
+    make_home(home)
     store = open_store(home, config.repo.name, checkout, branch)
     remote = default_remote(checkout, config.repo.remote) if config.merge.push else None
     if config.merge.push and remote is None:
@@ -122,13 +124,20 @@ def find_session(
         runtime=request.runtime,
         model=request.model,
         story=request.story,
+        # What one measures there is the agents, not whoever would help them.
+        has_ladder=request.purpose is not Purpose.BAKEOFF,
     )
     return Session(context, task_id, task_path, config.repo.name, config)
 
 
 @contextmanager
-def hold_lock(folder: Path, task_id: str) -> Iterator[None]:
+def hold_lock(folder: Path, task_id: str, say_waiting: Callable[[str], None] | None = None) -> Iterator[None]:
     """Hold a task's lock.
+
+    Args:
+        folder: The task's.
+        task_id: Its id.
+        say_waiting: Told of whoever holds it, and then waited until it is free; none: nobody waits.
 
     Raises:
         BusyError: Another process holds it.
@@ -138,7 +147,11 @@ def hold_lock(folder: Path, task_id: str) -> Iterator[None]:
     try:
         lock.acquire()
     except Timeout:
-        raise BusyError(f"{task_id}: another loop holds this task (task_locked); wait for it") from None
+        line = f"{task_id}: another loop holds this task (task_locked)"
+        if say_waiting is None:
+            raise BusyError(f"{line}; wait for it, or let `factory run --wait` do so") from None
+        say_waiting(line)
+        lock.acquire(timeout=-1, poll_interval=_LOOK_S)
     try:
         yield
     finally:

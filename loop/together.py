@@ -89,7 +89,12 @@ def _model_of(chosen: RuntimeName, named: Iterable[tuple[RuntimeName, str | None
 
 
 def terms_for(
-    task: Task, config: Config, *, runtime: RuntimeName | None = None, model: str | None = None
+    task: Task,
+    config: Config,
+    *,
+    runtime: RuntimeName | None = None,
+    model: str | None = None,
+    has_ladder: bool = True,
 ) -> Terms:
     """Fix what the machine works by; of a time budget a quarter, ten minutes at most, is kept back."""
     return Terms(
@@ -103,7 +108,7 @@ def terms_for(
         reserve_microusd=(task.budget_microusd or 0) // RESERVE_PART,
         turns_green=task.turns_green,
         has_setup=bool(config.cached),
-        ladder=_ladder_for(task, config, runtime),
+        ladder=_ladder_for(task, config, runtime) if has_ladder else None,
     )
 
 
@@ -123,7 +128,12 @@ def _ladder_for(task: Task, config: Config, runtime: RuntimeName | None) -> Ladd
 
 
 def check_together(
-    task: Task, config: Config, *, runtime: RuntimeName | None = None, model: str | None = None
+    task: Task,
+    config: Config,
+    *,
+    runtime: RuntimeName | None = None,
+    model: str | None = None,
+    has_ladder: bool = True,
 ) -> None:
     """Hold the task against the configuration that it meets.
 
@@ -136,7 +146,8 @@ def check_together(
     for role in (Role.CODER, Role.REVIEWER):
         choice = agent_for(role, task, config, runtime=runtime, model=model)
         problems += _agent_problems(role, choice, config)
-    problems += _ladder_problems(task, config, runtime)
+    if has_ladder:
+        problems += _ladder_problems(task, config, runtime)
     if problems:
         raise Problems(dict.fromkeys(problems))
 

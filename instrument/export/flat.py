@@ -34,6 +34,7 @@ COLUMNS = (
     *("runtime", "model", "stops", "missing"),
     *(f"{part}_ms" for part in Part),
     *Usage.model_fields,
+    *("rulings_by_person", "rulings_by_model"),
 )
 
 
@@ -53,6 +54,8 @@ def _cells(row: Row) -> Iterator[object]:
     yield "; ".join(row.missing)
     yield from (row.times.get(part, 0) for part in Part)
     yield from (getattr(row.usage, name) for name in Usage.model_fields)
+    yield row.interventions_by_kind.get("ruling", 0)
+    yield " ".join(f"{model}={count}" for model, count in row.rulings_by_model.items())
 
 
 def _cell(value: object) -> str:

@@ -30,6 +30,7 @@ def prometheus_text(rows: Iterable[Row]) -> str:
     lead = gauge("lead_time_seconds", "Of accepted tasks, from ready to merged.", "quantile")
     parts = gauge("lead_time_part_seconds", "What the lead times went to, in all.", "part")
     people = gauge("interventions", "What persons did.", "kind")
+    rulings = gauge("rulings", "Who ruled: person, a model by its id, or its step of the ladder.", "by")
     stops = gauge("stops", "Stops, answered ones included.", "reason")
     by_repo: dict[str, list[Row]] = {}
     for row in rows:
@@ -54,6 +55,9 @@ def prometheus_text(rows: Iterable[Row]) -> str:
             parts.labels(repo, part.value).set(made.times_ms[part].total / 1000)
         for kind, count in made.interventions_by_kind.items():
             people.labels(repo, kind).set(count)
+        rulings.labels(repo, "person").set(made.interventions_by_kind.get("ruling", 0))
+        for model, count in made.rulings_by_model.items():
+            rulings.labels(repo, model).set(count)
         for reason, count in made.stops.items():
             stops.labels(repo, str(reason)).set(count)
     return generate_latest(registry).decode()

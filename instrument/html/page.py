@@ -32,7 +32,7 @@ from instrument.parts import Part
 from instrument.planner.table import planner_line
 from instrument.schema.vocabulary import DoneReason
 from instrument.show import UNKNOWN, plain, show_amount, show_ms, show_usage
-from instrument.table import show_agent, show_finding, show_interventions, show_state
+from instrument.table import show_agent, show_finding, show_held, show_interventions, show_state
 
 _Name = TypeVar("_Name", bound=str)
 _MIB = 1024 * 1024
@@ -126,6 +126,7 @@ def _environment() -> Environment:
         "mib": lambda size: f"{size // _MIB} MiB",
         "agent": show_agent,
         "finding": show_finding,
+        "held": show_held,
         "counts": show_counts,
         "each": show_each,
         "kept": lambda of: show_kept(of).split(", "),

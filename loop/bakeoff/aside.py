@@ -178,4 +178,5 @@ def _context(again: Again, below: str, start: str, variant: Variant, story: byte
         runtime=variant.runtime,
         model=variant.model,
         story=story,
+        has_ladder=False,
     )

@@ -14,7 +14,7 @@ from loop.config import Config
 from loop.errors import UsageError
 from loop.git.checkout import Checkout, default_remote, find_checkout
 from loop.git.store import Store, open_store
-from loop.home import make_private
+from loop.home import make_home
 from loop.run import World
 from loop.session import read_default, read_providers, task_path_of
 from loop.shell.base import fetch_base
@@ -46,7 +46,7 @@ def open_repo(start: Path, world: World) -> OpenRepo:
     """
     checkout = find_checkout(start)
     config, branch = read_default(checkout)
-    home = make_private(find_home(world.environment))
+    home = make_home(find_home(world.environment))
     context = Context(
         home=home,
         folder=home,
@@ -57,6 +57,7 @@ def open_repo(start: Path, world: World) -> OpenRepo:
         providers=read_providers(config, world.environment),
         environment=world.environment,
         now=world.now,
+        has_ladder=False,
     )
     return OpenRepo(checkout, config, context, home)
 

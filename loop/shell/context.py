@@ -59,6 +59,8 @@ class Context:
     """`--model`, likewise."""
     story: bytes | None = None
     """A scripted provider's, which then answers instead of every provider."""
+    has_ladder: bool = True
+    """Whether `[ladder]` counts; not in a bake-off, where a stop is a result."""
 
     def provider_for(self, choice: AgentChoice) -> Provider:
         """Who answers this agent's calls."""

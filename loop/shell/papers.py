@@ -36,23 +36,38 @@ def read_papers(context: Context, commit: str, task_path: str, task_blob: str) -
     Raises:
         Problems: Everything that is wrong, at once.
     """
-    return _read(context.store, commit, task_path, task_blob, context.runtime, context.model)
+    return _read(
+        context.store,
+        commit,
+        task_path,
+        task_blob,
+        context.runtime,
+        context.model,
+        has_ladder=context.has_ladder,
+    )
 
 
 @lru_cache(maxsize=8)
 def _read(
-    store: Store, commit: str, task_path: str, task_blob: str, runtime: RuntimeName | None, model: str | None
+    store: Store,
+    commit: str,
+    task_path: str,
+    task_blob: str,
+    runtime: RuntimeName | None,
+    model: str | None,
+    *,
+    has_ladder: bool,
 ) -> Papers:
     """The same, read once: neither a commit nor a blob ever changes, and every effect asks for them."""
     config = read_config(store, commit)
     task = parse_task(store.git(["cat-file", "blob", task_blob]).out, task_path)
-    check_together(task, config, runtime=runtime, model=model)
+    check_together(task, config, runtime=runtime, model=model, has_ladder=has_ladder)
     return Papers(
         task=task,
         config=config,
         templates=_templates(store, commit, config),
         dockerfile=_dockerfile(store, commit, config),
-        terms=terms_for(task, config, runtime=runtime, model=model),
+        terms=terms_for(task, config, runtime=runtime, model=model, has_ladder=has_ladder),
     )
 
 

@@ -205,6 +205,28 @@ def test_prometheus_reads_what_is_written_for_it(told: Any, tmp_path: Path) -> N
     assert [path for path in tmp_path.iterdir() if path.is_file()] == [out]
 
 
+def test_who_ruled_is_exported_as_the_report_has_it(home: Any) -> None:
+    given = {"kind": "ruling_recorded", "stop": "blocked", "digest": "0" * 64}
+    small, strong = ({"by": "small", "model": "small-1"}, {"by": "strong", "model": None})
+    home.folder("api-007").write_merged(0)
+    ruled = home.folder("api-008")
+    ruled.write_merged(0)
+    ruled.write_events(given, given | small, given | small, given | strong)
+
+    rows = list(csv.DictReader(io.StringIO(export(home, "csv").stdout)))
+    lines = export(home, "prometheus").stdout.splitlines()
+
+    assert [(row["rulings_by_person"], row["rulings_by_model"]) for row in rows] == [
+        ("0", ""),
+        ("1", "small-1=2 strong=1"),
+    ]
+    assert {line for line in lines if line.startswith("factory_rulings{")} == {
+        'factory_rulings{by="person",repo="api"} 1.0',
+        'factory_rulings{by="small-1",repo="api"} 2.0',
+        'factory_rulings{by="strong",repo="api"} 1.0',
+    }
+
+
 def test_filters_hold_for_every_format(told: Any) -> None:
     for form in ("jsonl", "csv", "prometheus", "otlp"):
         assert "api-007" not in export(told, form, "--repo", "other").stdout

@@ -79,7 +79,7 @@ def test_the_command_prints_what_is_there(home: Any, folder: Any) -> None:
     raw = CliRunner().invoke(main, ["tail", "api-001", "--json", "--no-follow"], env=env).stdout
     assert EVENT.validate_json(raw)
     absent = CliRunner().invoke(main, ["tail", "api-9"], env=env)
-    assert (absent.exit_code, "no task api-9 has begun under" in absent.stderr) == (2, True)
+    assert (absent.exit_code, absent.stderr) == (2, f"no task api-9 has begun under {home.path}\n")
 
 
 @pytest.mark.parametrize("model", EVENTS, ids=lambda model: model.__name__)
@@ -88,6 +88,23 @@ def test_every_kind_has_a_line_of_printable_text(model: Any) -> None:
 
     assert line.startswith("10:00:00  ")
     assert line.isprintable()
+
+
+def test_a_hold_names_who_asked_for_it_and_who_ended_it(folder: Any) -> None:
+    hold = {"kind": "waited", "what": "hold", "duration_ms": 61_000, "who": "ann", "released_by": "bob"}
+    folder.write_events(hold, {"kind": "waited", "what": "slot", "duration_ms": 1_000})
+
+    assert [tell(event) for event in last_events(folder.path / "events.jsonl", 9)] == [
+        "10:00:00  waited 1m 01s for hold (ann, released by bob)",
+        "10:00:00  waited 1.0s for slot",
+    ]
+
+
+def test_a_job_of_one_call_is_told_in_the_singular(folder: Any, events: Any) -> None:
+    folder.write_events(events.job("k", 60, 1))
+
+    (event,) = last_events(folder.path / "events.jsonl", 9)
+    assert tell(event) == "10:00:00    coder job exited after 1m 01s, 1 call, $0.00006"
 
 
 def test_an_agents_words_cannot_move_a_terminals_cursor(folder: Any) -> None:

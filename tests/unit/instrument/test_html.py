@@ -267,6 +267,17 @@ def test_of_many_tasks_the_newest_are_shown_and_all_are_counted(home: Any, tmp_p
     assert listed == [f"api-{number:03d}" for number in range(209, 9, -1)]
 
 
+def test_who_held_a_task_stands_below_its_timeline(home: Any, tmp_path: Path) -> None:
+    folder = home.folder("api-007")
+    folder.write_merged(0)
+    hold = {"kind": "waited", "what": "hold", "duration_ms": 3_600_000, "who": "ann", "released_by": "bob"}
+    folder.write_events(hold)
+    out = tmp_path / "page.html"
+
+    assert html(home.path, out).exit_code == 0
+    assert "held: 1h 00m at a hold: ann, released by bob" in Page(out.read_text()).words
+
+
 def test_filters_hold_and_are_named(past: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
 

@@ -8,6 +8,7 @@ from instrument.rows import read_rows
 from instrument.schema.vocabulary import Purpose, StopReason
 from instrument.table import WIDTH, render, render_bill, show_ms
 
+READY = "2026-03-01T10:00:00Z"
 KEY_1 = "api-007-implement-1-aaaaaaaa"
 KEY_2 = "api-007-check-1-bbbbbbbb"
 KEY_3 = "api-007-review-1-cccccccc"
@@ -125,6 +126,24 @@ def test_the_bill_of_a_restarted_task_tells_its_runs_apart(home: Any, events: An
     assert "    restarts  1, cost included" in bill
 
 
+def test_a_job_that_was_lost_at_its_start_names_no_program_and_counts_as_cut_short(
+    home: Any, events: Any
+) -> None:
+    folder = home.folder("api-007")
+    folder.write_merged(0)
+    unknown = {"runtime": None, "version": None, "model_asked": None, "model_answered": None}
+    folder.write_events(
+        events.job(KEY_2, 0, 0, role="reviewer", effect="job.review", lost=True, **unknown),
+        events.job(KEY_1, 0, 0, **(unknown | {"runtime": "command"})),
+    )
+
+    shown = text(home)
+
+    assert "    coder     command, no model\n" in shown
+    assert "    reviewer" not in shown
+    assert "jobs cut short          1 lost\n" in shown
+
+
 def test_none_accepted_shows_na_and_a_lower_bound_its_mark(home: Any, events: Any) -> None:
     folder = home.folder("api-007")
     folder.write_state(
@@ -190,10 +209,28 @@ def test_rulings_of_models_stand_beside_what_persons_did(home: Any) -> None:
     assert shown.count("    ruled by  strong\n") == 1
 
 
+def test_who_held_a_task_and_who_released_it_are_shown_as_far_as_they_are_on_record(home: Any) -> None:
+    hold = {"kind": "waited", "what": "hold", "duration_ms": 3_600_000, "who": "ann"}
+    whose = {"decided_utc": READY, "released_by": "bob", "released_utc": "2026-03-01T11:02:00Z"}
+    folder = home.folder("api-007")
+    folder.write_merged(0)
+    folder.write_events(hold, hold | whose, {"kind": "waited", "what": "slot", "duration_ms": 5_000})
+
+    shown = text(home)
+
+    # The first is of a version that knew no more.
+    assert "    held      1h 00m at a hold: ann\n" in shown
+    assert (
+        "    held      1h 00m at a hold: ann 2026-03-01 10:00, released by bob 2026-03-01\n"
+        "              11:02 UTC\n"
+    ) in shown
+    assert shown.count("    held ") == 2
+
+
 def test_none_of_them_leaves_no_line(home: Any, events: Any) -> None:
     write_merged_task(home, events)
 
-    for name in ("flaky", "persons", "ruled by", "open", "nothing to merge"):
+    for name in ("flaky", "persons", "held", "ruled by", "open", "nothing to merge"):
         assert name not in text(home)
 
 

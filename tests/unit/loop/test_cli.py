@@ -18,6 +18,7 @@ from loop.store import save_state
 from support.lives import new_state
 from support.repos import TASK, TASK_ID, TASK_TEXT, TOML, Desk, edited, mode_of
 
+TESTS = Path(__file__).parents[2]
 NO_KEY = "ANTHROPIC_API_KEY is not set; set it to the provider's key\n"
 
 
@@ -100,6 +101,20 @@ def test_a_busy_task_is_exit_4_and_a_stopped_one_exit_3_with_its_brief_or_json(d
     assert "    state.json is damaged" in typed("status").stdout
 
 
+def test_a_home_or_a_repo_that_cannot_be_used_is_one_sentence_with_what_mends_it(
+    desk: Desk, typed, monkeypatch: pytest.MonkeyPatch
+):
+    done = typed("run", TASK, "--repo", str(desk.folder))
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"{desk.folder} is in no git repository that can be used: fatal: ")
+    assert done.stderr.endswith("; name a folder of a git repository with --repo, or do as git says\n")
+    monkeypatch.setenv("FACTORY_HOME", str(desk.person.root / "README"))
+    done = typed("run", TASK)
+    assert done.exit_code == 2
+    assert "README cannot be used" in done.stderr
+    assert done.stderr.endswith("; set FACTORY_HOME to another folder\n")
+
+
 def test_a_file_that_cannot_be_read_is_one_sentence(desk: Desk, typed):
     (task_folder(desk.home, TASK_ID) / "state.json").mkdir()
     done = typed("run", TASK)
@@ -109,14 +124,44 @@ def test_a_file_that_cannot_be_read_is_one_sentence(desk: Desk, typed):
 
 
 def test_a_reader_that_has_enough_is_no_error_of_a_file(desk: Desk):
+    assert unheard(desk, "from loop.cli import main; main()", "doctor", "--suggest") == 141
+
+
+def test_a_run_that_nobody_reads_any_more_goes_on_and_ends_with_its_own_code(desk: Desk):
+    story = desk.folder / "story.yaml"
+    story.write_text("rounds: []\n")
+    assert unheard(desk, RUN_ON_FAKES, "run", "tasks/009-none.md") == 2
+    assert unheard(desk, RUN_ON_FAKES, "run", TASK, "--story", str(story)) == 3
+    assert unheard(desk, RUN_ON_FAKES, "run", TASK, "--story", str(story), "--auto-merge") == 0
+    assert [event.exit_code for event in desk.events if event.kind == "run_ended"] == [3, 0]
+    assert desk.state.counters.interruptions == 0
+
+
+RUN_ON_FAKES = """
+import os
+from pathlib import Path
+from loop import cli
+from support.fake_jobs import FakeJobs
+from support.repos import Desk
+
+folder = Path(os.environ["FACTORY_HOME"]).parent
+desk = Desk(folder, FakeJobs(folder / "engine", None))
+cli.real_world = lambda _, progress, signals: (desk.jobs, desk.world(progress=progress, signals=signals))
+cli.main()
+"""
+"""The command with everything real but the engine."""
+
+
+def unheard(desk: Desk, program: str, *words: str) -> int:
+    """The exit code of a command that prints into a pipe without a reader."""
     reading, writing = os.pipe()
     os.close(reading)
-    program = [sys.executable, "-c", "from loop.cli import main; main()"]
-    line = [*program, "doctor", "--suggest", "--repo", str(desk.person.root)]
-    env = {**os.environ, **desk.environment}
-    done = subprocess.run(line, stdout=writing, stderr=subprocess.PIPE, env=env, text=True, check=False)
-    os.close(writing)
-    assert (done.returncode, done.stderr) == (1, "")
+    env = {**os.environ, **desk.environment, "PYTHONPATH": str(TESTS)}
+    line = [sys.executable, "-c", program, *words, "--repo", str(desk.person.root)]
+    try:
+        return subprocess.run(line, stdout=writing, stderr=writing, env=env, check=False).returncode
+    finally:
+        os.close(writing)
 
 
 def test_a_bug_of_ours_is_one_sentence_and_the_trace_is_kept(desk: Desk, typed):

@@ -4,6 +4,7 @@ import os
 import shlex
 import signal
 import subprocess
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from instrument.schema.job import AgentResult, Decision
 from instrument.schema.vocabulary import Role, StopReason
 from loop.errors import BusyError, Exit, UsageError
 from loop.home import task_folder
+from loop.progress import Progress
 from loop.session import hold_lock
 from loop.signals import Interrupted, Signals
 from support.ends import call, failed_call
@@ -58,11 +60,20 @@ def test_a_calm_task_lands_in_the_origin_and_in_the_checkout(desk: Desk):
     assert desk.jobs.left() == []
     assert set(desk.jobs.created().values()) == {1}
     assert private(desk.home) == []
+    assert desk.said.getvalue().startswith(f"demo-007 begins: {TASK} on main\n")
+    landed = f"demo-007 is merged: {desk.origin.head('main')[:12]} on main, pushed to origin.\n\nbill of"
+    assert ending.text.startswith(landed)
     assert ending.text.endswith(f"Run folder: {desk.task_folder}\n")
     before = desk.jobs.created()
     again = desk.run()
     assert again.result == result, "a rerun of what is done says so again"
     assert desk.jobs.created() == before
+
+
+def test_a_task_that_lands_in_the_checkout_alone_says_that_it_is_not_pushed(desk: Desk):
+    desk.commit({"factory.toml": edited(TOML, "push = true", "push = false")})
+    ending = desk.run(auto_merge=True)
+    assert ending.text.startswith(f"demo-007 is merged: {desk.person.head()[:12]} on main, not pushed.\n")
 
 
 def hard_story(desk: Desk) -> None:
@@ -239,6 +250,7 @@ def test_a_change_that_is_upstream_already_is_done(desk: Desk):
     desk.jobs.at = at
     ending = desk.run(auto_merge=True)
     assert ending.result.done_reason == "already_upstream"
+    assert ending.text.startswith("demo-007 is done: already_upstream; nothing was merged into main.\n")
     assert ending.result.exit_code is Exit.DONE
 
 
@@ -256,11 +268,28 @@ def test_an_engine_that_is_gone_is_a_stop_and_the_same_command_goes_on(desk: Des
 
 def test_case_12_a_second_start_is_busy_and_changes_nothing(desk: Desk):
     folder = task_folder(desk.home, TASK_ID)
-    with hold_lock(folder, TASK_ID), pytest.raises(BusyError, match=r"task_locked") as busy:
+    said = r"another loop holds this task \(task_locked\); wait for it, or let `factory run --wait` do so$"
+    with hold_lock(folder, TASK_ID), pytest.raises(BusyError, match=said) as busy:
         desk.run()
     assert busy.value.exit_code is Exit.BUSY
     assert [p.name for p in folder.iterdir()] == ["lock"]
     assert desk.jobs.created() == {}
+
+
+def test_a_second_start_that_waits_begins_once_the_first_has_let_go(desk: Desk):
+    class Told(Progress):
+        def note(self, text: str) -> None:
+            super().note(text)
+            if "task_locked" in text:
+                held.close()
+
+    with ExitStack() as held:
+        held.enter_context(hold_lock(task_folder(desk.home, TASK_ID), TASK_ID))
+        ending = desk.run(desk.world(progress=Told(desk.said)), wait=True)
+    assert ending.result.stop_reason is StopReason.READY_TO_MERGE
+    assert desk.said.getvalue().startswith(
+        "demo-007: another loop holds this task (task_locked)\ndemo-007 begins: "
+    )
 
 
 def test_case_12_a_running_job_is_adopted_and_a_lost_one_is_an_interruption(desk: Desk):

@@ -69,7 +69,7 @@ def test_a_configuration_that_is_absent_faulty_or_checks_nothing(desk: Desk):
 def test_a_path_that_is_no_task(desk: Desk, tmp_path: Path):
     assert "a task file is named NNN-slug.md" in refused(desk, task="README")
     assert "is not in the repository" in refused(desk, task="/etc/passwd")
-    assert "is in no git repository that can be used" in refused(desk, repo=tmp_path)
+    assert "is in no git repository that can be used: fatal: " in refused(desk, repo=tmp_path)
 
 
 def test_depends_waits_with_exit_4_and_refuses_what_is_not_there(desk: Desk):

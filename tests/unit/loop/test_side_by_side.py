@@ -43,7 +43,8 @@ def test_a_task_whose_files_overlap_ends_before_any_cost_and_names_whom_it_waits
     both.jobs.at = at
     assert both.ends() == "ready_to_merge"
     assert refused[0].exit_code is Exit.BUSY
-    assert f"{OTHER_ID} waits for demo-007" in str(refused[0])
+    assert str(refused[0]).startswith(f"{OTHER_ID} waits for demo-007")
+    assert str(refused[0]).endswith("; --wait waits for it")
     assert stopped == ["ready_to_merge"], "files that do not overlap run side by side"
     both.jobs.at = lambda _status, _order: None
     assert both.ends(task=OTHER) == "ready_to_merge", "once the first has stopped it is free"

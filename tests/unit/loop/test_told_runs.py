@@ -1,6 +1,7 @@
 """Whole runs on real git that end in a stop, and who hears of it."""
 
 from instrument.schema.events import Notified
+from instrument.schema.vocabulary import Purpose
 from loop.errors import Exit
 from loop.notify import TOLD_FILE
 from loop.store import STATE_FILE
@@ -56,3 +57,14 @@ def test_an_unreadable_state_is_told_by_a_run_and_not_by_a_dry_one(desk: Desk) -
         desk.run()
 
         assert receiver.titles == ["demo-007 stopped: state_corrupt"]
+
+
+def test_an_unreadable_state_of_a_demo_is_told_nobody(desk: Desk) -> None:
+    desk.run()
+    (desk.task_folder / STATE_FILE).write_text("{")
+    with receiving() as receiver:
+        desk.environment["FACTORY_NOTIFY"] = receiver.url("a")
+
+        desk.run(purpose=Purpose.DEMO)
+
+        assert receiver.messages == []

@@ -16,8 +16,9 @@ from loop.leases import try_lease
 from loop.signals import Interrupted
 from loop.store import load_state
 from support.bakeoffs import TASKS, Bakeoff
-from support.fake_jobs import RUNNING, Turn
-from support.repos import TASK, TASK_ID, tree_of_folder
+from support.fake_jobs import RUNNING, Turn, ruled
+from support.receiver import receiving
+from support.repos import TASK, TASK_ID, TOML, edited, tree_of_folder
 
 CALL_MICROUSD = 1000
 """Of the fake's calls, one a job."""
@@ -83,6 +84,37 @@ def test_a_stopped_cell_shows_its_reason_and_is_not_accepted(bakeoff: Bakeoff) -
     assert text.count("0/1") == 4
     assert text.count("stopped   blocked: ") == 2
     assert "n/a" in text
+
+
+def test_a_stop_is_a_cells_result_whatever_ladder_the_repo_has(bakeoff: Bakeoff) -> None:
+    desk = bakeoff.desk
+    # The shell line of a resolver, which the second variant would need, is not there.
+    lines = '[agent.command]\ncoder = "x"\nreviewer = "x"\n[reviewer]\nruntime = "claude"\n'
+    ladder = '[ladder]\nsteps = ["machine", "small"]\nsmall = "claude-haiku-4-5"\n'
+    desk.commit({"factory.toml": edited(TOML, "[job]", f"{lines}{ladder}[job]")})
+    desk.script.coder = (Turn(result=AgentResult(outcome="blocked", question="Which delay?")),)
+    desk.script.resolver = (Turn(answer=ruled("This one.")),)
+
+    _, code = bakeoff.run(TASK, variants=("claude", "command"))
+
+    assert code == 0
+    assert [cell.stop for cell in bakeoff.result.cells] == [StopReason.BLOCKED] * 2
+    records = [path.read_text() for path in bakeoff.folder.glob("cells/*/home/tasks/*/events.jsonl")]
+    assert len(records) == 2
+    assert not any("ladder_step" in record for record in records)
+    # Outside of a bake-off it acts.
+    desk.run()
+    assert "ladder_step" in [event.kind for event in desk.events]
+
+
+def test_nobody_is_called_for_what_happens_in_a_scratch_clone(bakeoff: Bakeoff) -> None:
+    bakeoff.desk.script.coder = (Turn(result=AgentResult(outcome="blocked", question="Which delay?")),)
+    with receiving() as receiver:
+        bakeoff.desk.environment["FACTORY_NOTIFY"] = receiver.url("a")
+
+        bakeoff.run(TASK)
+
+        assert receiver.messages == []
 
 
 def test_with_json_one_object_has_result_and_figures(bakeoff: Bakeoff) -> None:
