@@ -8,6 +8,7 @@ import getpass
 import json
 import secrets
 import time
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 
@@ -16,12 +17,11 @@ from temporalio.client import Client, WorkflowFailureError
 from temporalio.service import RPCError
 
 from engine import messages as m
-from engine import names
 from engine.errors import EngineError, ServerUnavailableError
 from engine.handing import start
 from engine.reach import Reach, guarded, run, with_client
-from engine.sending import TAKEN_S, Sent, keep, send
-from engine.standing import UNDER_WAY, count_ended, render, tasks_under_way
+from engine.sending import TAKEN_S, NoSuchTaskError, Sent, keep, send
+from engine.standing import count_ended, order_of, render, tasks_under_way
 from engine.workflow import TaskWorkflow
 from loop.errors import UsageError
 from loop.options import COUNTERS, read_glob, read_grant, read_ruling
@@ -97,8 +97,12 @@ def answer(
 
 async def begin_again(client: Client, task: str) -> None:
     """End the task's workflow and start it anew, on a state of its own."""
-    order = await client.get_workflow_handle_for(TaskWorkflow.run, task).query(TaskWorkflow.order)
-    await leave(client, task, "cancelled")
+    order = await order_of(client, task)
+    if order is None:
+        raise NoSuchTaskError(f"{task} is not known here; see:  python -m engine status")
+    # One that was told to go before, and had no worker to do it, may have gone since.
+    with suppress(NoSuchTaskError):
+        await leave(client, task, "cancelled")
     click.echo(await start(client, order.model_copy(update={"restart_utc": datetime.now(UTC), "host": None})))
 
 
@@ -124,7 +128,9 @@ def answer_task(reach: Reach, task: str, given: m.Answer) -> None:
     try:
         run(reach, go)
     except ServerUnavailableError:
-        keep(reach.home, Sent(task_id=task, signal="answer", answer=given))
+        if not (reach.home / "tasks" / task).is_dir():
+            raise UsageError(f"No server is up, and no task of this home is called {task}") from None
+        keep(reach.home, Sent(task_id=task, signal="answer", answer=given, server=reach.server))
         click.echo(f"{task}: no server is up; the answer is kept, and sent by `python -m engine up`")
 
 
@@ -137,8 +143,7 @@ def event(reach: Reach, *, name: str, event_id: str, repo: str | None) -> None:
     """Tell every waiting task that something happened, such as `main_moved COMMIT`; it looks again, once."""
 
     async def go(client: Client) -> None:
-        query = f"{UNDER_WAY} AND {names.REPO.name} = '{repo}'" if repo else UNDER_WAY
-        tasks = [task for task in await tasks_under_way(client, query) if task.waits]
+        tasks = [task for task in await tasks_under_way(client) if task.waits and repo in (None, task.repo)]
         for task in tasks:
             await send(client, Sent(task_id=task.task_id, signal="event", words=(name, event_id)))
         click.echo(f"{len(tasks)} waiting tasks told")
@@ -187,8 +192,8 @@ def gate(reach: Reach, *, phase: str, no_go: tuple[tuple[str, str], ...]) -> Non
     """Decide a phase in one sitting: every task of it that waits goes, but for those with --no-go."""
 
     async def go(client: Client) -> None:
-        query = f"{UNDER_WAY} AND {names.PHASE.name} = '{phase}' AND {names.WAITS.name} = 'gate'"
-        waiting = await tasks_under_way(client, query)
+        found = await tasks_under_way(client)
+        waiting = [task for task in found if (task.phase, task.waits) == (phase, "gate")]
         refused = dict(no_go)
         unknown = set(refused) - {task.task_id for task in waiting}
         if unknown or not waiting:
@@ -217,7 +222,7 @@ def hold(reach: Reach, *, task: str, why: str) -> None:
 @click.pass_obj
 def release(reach: Reach, *, task: str) -> None:
     """Let a held TASK go on."""
-    with_client(reach, lambda client: send(client, Sent(task_id=task, signal="release")))
+    with_client(reach, lambda client: send(client, Sent(task_id=task, signal="release", decision=decided())))
 
 
 def decided(*, is_go: bool = True, why: str = "") -> m.Decision:

@@ -1,7 +1,7 @@
 """The engine's canary: the demo's task, landed by a new version of our code before that gets any other task.
 
-Costs nothing: the scripted provider answers. Limits: a repo and a name of its own each time; what it made
-below `<home>/canary` goes once it has landed.
+Costs nothing: the scripted provider answers. Limits: a repo and a name of its own each time; what bears
+that name in the home goes once it has landed, and stays where it has not.
 """
 
 import asyncio
@@ -57,11 +57,20 @@ async def run_canary(client: Client, home: Path, build: str) -> None:
     folder = make_private(home / "canary") / name
     order = await asyncio.to_thread(_order, folder, name, build)
     try:
-        await _land(client, order, build)
+        await _land(client, order, build, home)
     finally:
+        await _end(client, order.task_id)
         await _end(client, queues.repo_workflow_id(name))
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.rmtree(home / "repos" / f"{name}.git", ignore_errors=True)
+    await asyncio.to_thread(clear, home, name)
+
+
+def clear(home: Path, name: str) -> None:
+    """Take away whatever a canary made: clones, locks, claims, its task's record."""
+    for path in home.glob(f"*/{name}*"):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def _order(folder: Path, name: str, build: str) -> m.TaskOrder:
@@ -84,21 +93,20 @@ def _order(folder: Path, name: str, build: str) -> m.TaskOrder:
     )
 
 
-async def _land(client: Client, order: m.TaskOrder, build: str) -> None:
+async def _land(client: Client, order: m.TaskOrder, build: str, home: Path) -> None:
+    see = f"see {order.checkout} and {home / 'tasks' / order.task_id}"
     await versions.when_known(build, lambda: start(client, order))
     deadline = time.monotonic() + LAND_S
     while (found := await _standing(client, order.task_id)) is not None:
         if found.waits in ("person", "fault") or time.monotonic() > deadline:
-            await _end(client, order.task_id)
             why = found.stop or ("a fault" if found.waits else "no end in time")
             raise CanaryError(
-                f"The canary of version {build} did not land ({why}): the version before it stays; "
-                f"see {order.checkout} and the run of {order.task_id}."
+                f"The canary of version {build} did not land ({why}): the version before it stays; {see}."
             )
         await asyncio.sleep(POLL_S)
     end = await client.get_workflow_handle_for(TaskWorkflow.run, order.task_id).result()
     if end.how != "done":
-        raise CanaryError(f"The canary of version {build} was {end.how}: the version before it stays.")
+        raise CanaryError(f"The canary of version {build} was {end.how}: the version before it stays; {see}.")
 
 
 async def _standing(client: Client, task_id: str) -> Standing | None:

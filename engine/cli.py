@@ -5,7 +5,6 @@ Limits: arguments in, exit code out; starts and ends the server and workers.
 
 import asyncio
 import os
-import sys
 from pathlib import Path
 
 import click
@@ -14,22 +13,26 @@ from engine import answering, handing, names, versions
 from engine.canary import promote, run_canary
 from engine.connect import address_from, connect
 from engine.namespace import ensure_namespace
-from engine.reach import Reach, fail, guarded
+from engine.reach import Reach, guarded
 from engine.sending import deliver
 from engine.server import find_server, stop_server, up_server
 from engine.worker import WorkerOptions, place_of, run_worker
 from engine.workers import start_worker, stop_workers
 from instrument.found import find_home
-from loop.errors import Exit
+from instrument.unheard import QuietGroup
+from loop.errors import UsageError
 from loop.home import make_private
 
+A_FILE = click.Path(path_type=Path, exists=True, dir_okay=False, resolve_path=True)
+"""Named in full: a worker that `up` starts has another current folder."""
 
-@click.group()
+
+@click.group(cls=QuietGroup)
 @click.option("--address", metavar="HOST:PORT", help="A Temporal server of your own; else the embedded one.")
 @click.option("--namespace", help=f"Its namespace; {names.NAMESPACE} where none is given.")
-@click.option("--tls-ca", type=click.Path(path_type=Path, exists=True), help="Who signed its certificate.")
-@click.option("--tls-cert", type=click.Path(path_type=Path, exists=True), help="A certificate of ours.")
-@click.option("--tls-key", type=click.Path(path_type=Path, exists=True), help="Its key.")
+@click.option("--tls-ca", type=A_FILE, help="Who signed its certificate.")
+@click.option("--tls-cert", type=A_FILE, help="A certificate of ours.")
+@click.option("--tls-key", type=A_FILE, help="Its key.")
 @click.option("--api-key-env", metavar="NAME", help="The variable that holds an API key.")
 @click.pass_context
 def main(
@@ -61,28 +64,34 @@ def main(
 
 @main.command()
 @click.option("--no-worker", is_flag=True, help="Start the server alone.")
-@click.pass_obj
-def up(reach: Reach, *, no_worker: bool) -> None:
+@click.pass_context
+def up(context: click.Context, *, no_worker: bool) -> None:
     """Start the embedded server and one worker; what is up already is used."""
+    reach: Reach = context.obj
 
     def go() -> None:
         address = reach.own or up_server(reach.home)
 
-        async def ready() -> int:
+        async def ready() -> None:
             client = await connect(address)
             await ensure_namespace(client)
-            return await deliver(client, reach.home)
+            await deliver(client, reach.home, reach.server)
 
         asyncio.run(ready())
         server = find_server(reach.home) if reach.own is None else None
         click.echo(f"server: {address.host_port}" + (f", its page: {server.ui_url}" if server else ""))
         if not no_worker:
             build = versions.build_id()
-            program = start_worker(reach.home, sys.argv[1 : sys.argv.index("up")], build)
+            program = start_worker(reach.home, _typed(context.find_root()), build)
             click.echo(f"worker: process {program.pid}, log: {program.log}")
             asyncio.run(renew(reach, build))
 
     guarded(go)
+
+
+def _typed(root: click.Context) -> list[str]:
+    """The options of `engine` itself, for a worker to be started with."""
+    return [f"--{name.replace('_', '-')}={value}" for name, value in root.params.items() if value]
 
 
 async def renew(reach: Reach, build: str) -> None:
@@ -134,13 +143,13 @@ def down(reach: Reach) -> None:
 def worker(reach: Reach, *, host: str, slots: int | None, roles: str) -> None:
     """Work for the engine until SIGTERM; jobs that run are left to the next worker."""
     wanted = tuple(role.strip() for role in roles.split(","))
-    if not set(wanted) <= {"control", "jobs"}:
-        fail(f"--roles {roles}: name control, jobs, or both with a comma", Exit.USAGE)
     options = WorkerOptions(home=reach.home, host=host, slots=slots, roles=wanted)
 
     async def go() -> None:
+        if not set(wanted) <= {"control", "jobs"}:
+            raise UsageError(f"--roles {roles}: name control, jobs, or both with a comma")
         client = await connect(reach.address())
-        await deliver(client, reach.home)
+        await deliver(client, reach.home, reach.server)
         await run_worker(client, options, place_of(options, os.environ))
 
     guarded(lambda: asyncio.run(go()))

@@ -3,9 +3,8 @@
 Limits: reads the certificates that the address names, nothing else; changes nothing on the server.
 """
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,13 +12,12 @@ from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.envconfig import ClientConfigProfile, ClientConfigTLS
 
-from engine.errors import EngineError, ServerUnavailableError
+from engine.errors import EngineError
 from engine.names import NAMESPACE
+from engine.refusal import refusal
 from loop.errors import UsageError
 
 CONNECT_TIMEOUT = timedelta(seconds=5)
-_CAUSE = re.compile(r'(?:message|error): "([^"]+)"')
-"""The words for a person in what the SDK says of a failed connection (seen with 1.35)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +60,24 @@ def address_from(
         if tls_ca or tls_cert or api_key_env:
             raise UsageError("TLS and API keys are for a server of your own: name it with --address.")
         return None
-    typed = ClientConfigTLS(server_root_ca_cert=tls_ca, client_cert=tls_cert, client_private_key=tls_key)
     return Address(
         host_port=where,
         namespace=namespace or known.namespace or NAMESPACE,
-        tls=typed if tls_ca or tls_cert else known.tls,
+        tls=_tls(known.tls, tls_ca, tls_cert, tls_key),
         api_key=environment[api_key_env] if api_key_env else known.api_key,
     )
+
+
+def _tls(
+    known: ClientConfigTLS | None, ca: Path | None, cert: Path | None, key: Path | None
+) -> ClientConfigTLS | None:
+    """What was typed, and what the environment says beside it."""
+    if ca is None and cert is None:
+        return known
+    typed = replace(known or ClientConfigTLS(), disabled=None)
+    if ca is not None:
+        typed = replace(typed, server_root_ca_cert=ca)
+    return typed if cert is None else replace(typed, client_cert=cert, client_private_key=key)
 
 
 def _from_environment(environment: Mapping[str, str]) -> ClientConfigProfile:
@@ -83,8 +92,8 @@ async def connect(address: Address) -> Client:
     """Connect, and know that the server answers; whether the namespace exists is not asked.
 
     Raises:
-        EngineError: A certificate cannot be read.
-        ServerUnavailableError: No server answers there in time, or it refuses us.
+        EngineError: A certificate cannot be read or used, or the server does not let us in.
+        ServerUnavailableError: No server answers there in time.
     """
     profile = ClientConfigProfile(
         address=address.host_port, namespace=address.namespace, tls=address.tls, api_key=address.api_key
@@ -98,6 +107,10 @@ async def connect(address: Address) -> Client:
             **config, data_converter=pydantic_data_converter, connect_timeout=CONNECT_TIMEOUT
         )
     except (RuntimeError, ValueError) as error:
-        cause = _CAUSE.search(str(error))
-        why = cause[1] if cause else str(error)
-        raise ServerUnavailableError(f"No Temporal server answers at {address.host_port}: {why}.") from error
+        tls = address.tls if address.tls and not address.tls.disabled else None
+        raise refusal(
+            address.host_port,
+            str(error),
+            has_tls=tls is not None or (address.tls is None and address.api_key is not None),
+            has_certificate=tls is not None and tls.client_cert is not None,
+        ) from error

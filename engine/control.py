@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 from temporalio import activity
 from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
-from temporalio.service import RPCError, RPCStatusCode
 
 from engine import claims, ending, queues, steps, versions
 from engine import messages as m
 from engine.alerts import alert
-from engine.doings import Doings, Watch
+from engine.doings import Abandoned, Doings, Watch
+from engine.errors import or_none
 from engine.place import FAULTS, Place
 from engine.workflow import TaskWorkflow
 from instrument.schema.vocabulary import EffectKind
@@ -105,11 +105,7 @@ class Control:
         order = leaving.order
         await self._in_thread(lambda: withdraw(self._place.home, order.repo, order.task_id))
         handle = self._client.get_workflow_handle(queues.repo_workflow_id(order.repo))
-        try:
-            await handle.signal("left", order.task_id)
-        except RPCError as error:
-            if error.status is not RPCStatusCode.NOT_FOUND:
-                raise
+        await or_none(handle.signal("left", order.task_id))
 
     @activity.defn(name=queues.END)
     async def end(self, doing: m.Doing) -> m.Found:
@@ -139,16 +135,13 @@ def as_faults(step: Callable[[], R]) -> Callable[[], R]:
             return step()
         except FAULTS as error:
             raise ApplicationError(str(error), type=queues.FAULT, non_retryable=True) from error
+        except Abandoned:
+            raise ApplicationError("this is not the engine's any more", non_retryable=True) from None
 
     return go
 
 
 async def is_open(client: Client, task_id: str) -> bool:
     """Whether the engine still carries this task."""
-    try:
-        found = await client.get_workflow_handle_for(TaskWorkflow.run, task_id).describe()
-    except RPCError as error:
-        if error.status is RPCStatusCode.NOT_FOUND:
-            return False
-        raise
-    return found.close_time is None
+    found = await or_none(client.get_workflow_handle_for(TaskWorkflow.run, task_id).describe())
+    return found is not None and found.close_time is None

@@ -145,7 +145,7 @@ class Delegating(Listening):
         condition: Callable[[], bool],
         line: str = "",
         again: timedelta | None = None,
-        who: Callable[[], str] = lambda: "",
+        whose: Callable[[], m.Whose] = m.Whose,
     ) -> None:
         """Wait until the condition holds; where there is `again`, a poke or that time end it, too."""
         began = workflow.now()
@@ -154,15 +154,16 @@ class Delegating(Listening):
         await self._until(lambda: condition() or (again is not None and self._is_poked), again)
         self._line = ""
         self._show("")
-        await self._note(what, began, who())
+        await self._note(what, began, whose())
 
-    async def _note(self, what: WaitedFor, began: datetime, who: str = "") -> None:
+    async def _note(self, what: WaitedFor, began: datetime, whose: m.Whose | None = None) -> None:
         """Have the wait recorded; before the task has a record, as soon as it has one."""
         waited = workflow.now() - began
         if waited < LEAST_WAIT:
             return
         ms = round(waited / timedelta(milliseconds=1))
-        self._waits.append(m.Wait(what=what, duration_ms=ms, who=who, ended_utc=workflow.now()))
+        said = whose.model_dump() if whose else {}
+        self._waits.append(m.Wait(what=what, duration_ms=ms, ended_utc=workflow.now(), **said))
         if self._state is not None:
             waits, self._waits = self._waits, []
             await self._call(queues.NOTE, m.Noting(order=self._order, waits=tuple(waits)))

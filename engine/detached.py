@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from engine.errors import EngineError
@@ -93,7 +93,8 @@ class Detached:
         if not self.is_running():
             return False
         pid = self.pid
-        os.kill(pid, signal.SIGTERM)
+        with suppress(ProcessLookupError):  # it ended by itself just now
+            os.kill(pid, signal.SIGTERM)
         deadline = time.monotonic() + STOP_S
         while self.is_running():
             if time.monotonic() > deadline:

@@ -47,7 +47,7 @@ def cancel_job(place: Place, doing: m.Doing) -> CancelledFacts:
     Raises:
         BusyError: The thread that waited for it has not left yet; try again.
     """
-    with session_of(place, request_of(doing.order), place.jobs(unwatched)) as opened:
+    with session_of(place, request_of(doing.order)) as opened:
         session = with_choices_of(opened, doing.begun)
         facts = Shell(session.context).cancel(doing.begun, doing.effect, SIGINT)
         keep_facts(session.folder, facts)
@@ -71,27 +71,27 @@ def abandon(place: Place, order: m.TaskOrder) -> None:
     close(place, m.Closing(order=order, how="cancelled"))
 
 
-def close(place: Place, closing: m.Closing) -> None:
+def close(place: Place, asked: m.Closing) -> None:
     """A task stands still: its brief is written and told; or the engine lets go of it."""
-    order = closing.order
+    order = asked.order
     folder = task_folder(place.home, order.task_id)
-    if closing.how:
+    if asked.how:
         # Whoever does an effect of it looks for the mark, and leaves: until then the lock is not free.
         remove_owner(folder)
-    if closing.how == "exported":
+    if asked.how == "exported":
         with hold_lock(folder, order.task_id):
             return
     # What cannot be read holds up nobody who wants to be rid of it.
-    with suppress(*(FAULTS if closing.how else ())):
+    with suppress(*(FAULTS if asked.how else ())):
         state = load_state(folder)
         # One that is cancelled while it waits for a person was closed when it stopped.
-        if state is not None and not (closing.how == "cancelled" and state.stage is Stage.STOPPED):
+        if state is not None and not (asked.how == "cancelled" and state.stage is Stage.STOPPED):
             _close(place, order)
 
 
 def _close(place: Place, order: m.TaskOrder) -> None:
     request = request_of(order)
-    with session_of(place, request, place.jobs(unwatched)) as opened:
+    with session_of(place, request) as opened:
         state = load_state(opened.folder)
         if state is None:
             return

@@ -5,7 +5,14 @@ RunError                        loop/errors.py: one sentence for a person, and t
     └── ServerUnavailableError  no Temporal server answers, or ours does not start
 """
 
+from collections.abc import Awaitable
+from typing import TypeVar
+
+from temporalio.service import RPCError, RPCStatusCode
+
 from loop.errors import Exit, RunError
+
+T = TypeVar("T")
 
 
 class EngineError(RunError):
@@ -16,3 +23,17 @@ class EngineError(RunError):
 
 class ServerUnavailableError(EngineError):
     """No Temporal server answers at the address; no task is touched meanwhile."""
+
+
+async def or_none(asked: Awaitable[T]) -> T | None:
+    """What the server answers; none where it does not know what is asked for.
+
+    Raises:
+        RPCError: It answers something else.
+    """
+    try:
+        return await asked
+    except RPCError as error:
+        if error.status is RPCStatusCode.NOT_FOUND:
+            return None
+        raise

@@ -6,12 +6,13 @@ holds the task's lock.
 
 from pathlib import Path
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from engine.messages import AnyFacts
 from instrument.schema.transcript import Transcript
 from loop.atomic import write_atomic
 from loop.machine.facts import JobFacts, ResolveFacts, ReviewFacts
+from loop.store import StateCorruptError
 
 FACTS_FILE = "facts.json"
 _FACTS: TypeAdapter[AnyFacts] = TypeAdapter(AnyFacts)
@@ -23,11 +24,19 @@ def keep_facts(folder: Path, facts: AnyFacts) -> None:
 
 
 def kept_facts(folder: Path, key: str) -> AnyFacts | None:
-    """What answers this key; none: nothing does."""
+    """What answers this key; none: nothing does.
+
+    Raises:
+        StateCorruptError: The file cannot be read.
+    """
+    path = folder / FACTS_FILE
     try:
-        facts = _FACTS.validate_json((folder / FACTS_FILE).read_bytes())
+        facts = _FACTS.validate_json(path.read_bytes())
     except FileNotFoundError:
         return None
+    except ValidationError as error:
+        why = "is damaged, or another version's: put that version back, or cancel the task and delete it"
+        raise StateCorruptError(path, why) from error
     return facts if facts.key == key else None
 
 

@@ -20,7 +20,9 @@ from engine.workflow import TaskWorkflow
 from instrument.schema.vocabulary import Purpose, RuntimeName
 from jobs.runner import DockerJobs
 from loop.errors import UsageError
+from loop.frontmatter import read_front_matter
 from loop.git.checkout import read_committed
+from loop.problems import Problems
 from loop.request import RunRequest
 from loop.session import find_session, hold_lock
 from loop.store import load_state
@@ -80,8 +82,9 @@ def submit(  # noqa: PLR0913 - one parameter an option
     )
 
     async def go(client: Client) -> None:
-        for task in spread(tasks, repo or Path()):
-            click.echo(await start(client, identify(task, repo, order)))
+        # All are looked at before the first one begins.
+        for found in [identify(task, repo, order) for task in spread(tasks, repo or Path())]:
+            click.echo(await start(client, found))
 
     with_client(reach, go)
 
@@ -92,11 +95,21 @@ def spread(tasks: tuple[str, ...], repo: Path) -> list[str]:
     for task in tasks:
         folder = next((each for each in (Path(task), repo / task) if each.is_dir()), None)
         found = sorted(folder.glob("[0-9][0-9][0-9]-*.md")) if folder else []
-        ready = [str(each.resolve()) for each in found if "status: ready" in each.read_text(errors="replace")]
+        ready = [str(each.resolve()) for each in found if _is_ready(each)]
         if folder and not ready:
             raise UsageError(f"{task}: there is no task with status: ready in this folder")
         files += ready if folder else [task]
     return files
+
+
+def _is_ready(file: Path) -> bool:
+    """What its front matter says; one that cannot be read is handed over, too, and waits to be mended."""
+    data = file.read_bytes()
+    try:
+        fields = read_front_matter(data, file.name).fields
+    except Problems:
+        return b"status: ready" in data
+    return "status" in fields and fields["status"].value == "ready"
 
 
 def identify(task: str, repo: Path | None, order: m.TaskOrder) -> m.TaskOrder:

@@ -16,7 +16,7 @@ from temporalio.exceptions import ApplicationError
 from engine import ending, queues, steps
 from engine import messages as m
 from engine.control import as_faults
-from engine.doings import Abandoned, Doings, Watch
+from engine.doings import Doings, Watch
 from engine.place import DRIVER, Place, unwatched
 from engine.room import Room
 from instrument.schema.vocabulary import EffectKind
@@ -90,10 +90,5 @@ class HostWork:
             lambda: Watch(lambda: driver_of(folder) == DRIVER, self._room.slot),
             lambda watch: as_faults(lambda: steps.do_effect(self._place, doing, watch))(),
         )
-        try:
-            # Where this is cancelled the thread goes on: the next attempt joins it, or adopts its container.
-            return await begun.beating()
-        except Abandoned:
-            raise ApplicationError(
-                f"{doing.effect.key} is not the engine's any more", non_retryable=True
-            ) from None
+        # Where this is cancelled the thread goes on: the next attempt joins it, or adopts its container.
+        return await begun.beating()

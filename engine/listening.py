@@ -33,6 +33,7 @@ class Listening:
         self._answers = list(memory.answers)
         self._told = dict(memory.told)
         self._gate, self._hold = memory.gate, memory.hold
+        self._released: m.Decision | None = None
         self._asks = memory.asks
         self._host = memory.host or memory.order.host
         self._ask: m.TurnAsk | None = None
@@ -122,9 +123,9 @@ class Listening:
         self._hold = self._hold or decision
 
     @workflow.signal
-    def release(self) -> None:
-        """Go on after a hold."""
-        self._hold = None
+    def release(self, decision: m.Decision | None = None) -> None:
+        """Go on after a hold; whoever says so may be unknown."""
+        self._hold, self._released = None, decision
 
     @workflow.signal
     def turn(self, n: int) -> None:
@@ -145,11 +146,6 @@ class Listening:
     def refusal(self, answer_id: str) -> str | None:
         """Why an answer was refused; empty: it was taken; none: it was not looked at yet."""
         return self._told.get(answer_id)
-
-    @workflow.query
-    def order(self) -> m.TaskOrder:
-        """What was handed over."""
-        return self._order
 
     @workflow.query
     def line(self) -> str:

@@ -96,13 +96,20 @@ class Turns(Frozen):
     lines: dict[str, str] = Field(default_factory=dict)
 
 
-class Wait(Frozen):
+class Whose(Frozen):
+    """Whose word a wait was, and who ended it; empty and none where nobody did."""
+
+    who: str = ""
+    decided_utc: AwareDatetime | None = None
+    released_by: str = ""
+    released_utc: AwareDatetime | None = None
+
+
+class Wait(Whose):
     """A wait that is over, for the record."""
 
     what: WaitedFor
     duration_ms: NonNegativeInt
-    who: str = ""
-    """Who asked for it; empty where nobody did."""
     ended_utc: AwareDatetime
 
 

@@ -20,7 +20,7 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from engine.errors import EngineError
+from engine.errors import EngineError, or_none
 from engine.names import ATTRIBUTES, RETENTION
 
 USABLE_S = 30
@@ -51,7 +51,7 @@ async def ensure_namespace(client: Client) -> None:
 async def _until(is_so: Callable[[], Awaitable[bool]], what_is_not: str) -> None:
     """Ask again and again; a part of the server that does not know the namespace yet says no."""
     deadline = time.monotonic() + USABLE_S
-    while not await _said(is_so):
+    while not await or_none(is_so()):
         if time.monotonic() > deadline:
             raise EngineError(
                 f"{USABLE_S} s after the namespace was set up {what_is_not}; run the command again."
@@ -59,26 +59,11 @@ async def _until(is_so: Callable[[], Awaitable[bool]], what_is_not: str) -> None
         await asyncio.sleep(POLL_S)
 
 
-async def _said(is_so: Callable[[], Awaitable[bool]]) -> bool:
-    try:
-        return await is_so()
-    except RPCError as error:
-        if error.status is RPCStatusCode.NOT_FOUND:
-            return False
-        raise
-
-
 async def _retention(client: Client) -> timedelta | None:
     """What the server keeps now; none where it does not know the namespace."""
-    try:
-        found = await client.workflow_service.describe_namespace(
-            DescribeNamespaceRequest(namespace=client.namespace)
-        )
-    except RPCError as error:
-        if error.status is RPCStatusCode.NOT_FOUND:
-            return None
-        raise
-    return found.config.workflow_execution_retention_ttl.ToTimedelta()
+    asked = DescribeNamespaceRequest(namespace=client.namespace)
+    found = await or_none(client.workflow_service.describe_namespace(asked))
+    return found.config.workflow_execution_retention_ttl.ToTimedelta() if found else None
 
 
 async def _register(client: Client) -> None:

@@ -4,7 +4,7 @@ Limits: opens and closes; what is done between is the steps'.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -57,21 +57,25 @@ def request_of(order: m.TaskOrder, answer: m.Answer | None = None) -> RunRequest
     )
 
 
+def unwatched() -> None:
+    """Nobody watches a short step."""
+
+
 @contextmanager
-def session_of(place: Place, request: RunRequest, jobs: DockerJobs) -> Iterator[Session]:
-    """Hold the task's lock for the block; what runs jobs is closed after it.
+def session_of(place: Place, request: RunRequest, look: Callable[[], None] = unwatched) -> Iterator[Session]:
+    """Hold the task's lock for the block; `look` is called while a job of it runs.
 
     Raises:
         BusyError: Another process holds it.
         Problems, UsageError, GitError: The repository or the task cannot be read.
     """
-    try:
-        with open_session(
+    with (
+        closing(place.jobs(look)) as jobs,
+        open_session(
             request, jobs=jobs, environment=place.environment, now=place.now, driver=DRIVER
-        ) as session:
-            yield session
-    finally:
-        jobs.close()
+        ) as session,
+    ):
+        yield session
 
 
 @contextmanager
@@ -84,7 +88,3 @@ def journal_of(place: Place, session: Session, state: TaskState) -> Iterator[Jou
         yield journal
     finally:
         journal.close()
-
-
-def unwatched() -> None:
-    """Nobody watches a short step."""

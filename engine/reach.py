@@ -1,25 +1,22 @@
 """How a command reaches the engine's server, and how its failures become one sentence each.
 
-Limits: the outermost frame of every `python -m engine` command.
+Limits: within the outermost frame of every `python -m engine` command.
 """
 
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import TypeVar
 
-import click
 from temporalio.client import Client
 from temporalio.service import RPCError
 
 from engine.connect import Address, connect
 from engine.errors import ServerUnavailableError
 from engine.server import find_server
-from loop.errors import Exit, RunError
-from loop.git.errors import GitError
-from loop.problems import Problems
+from loop import guard
+from loop.errors import UsageError
 
 T = TypeVar("T")
 
@@ -31,6 +28,11 @@ class Reach:
     home: Path
     own: Address | None
     """A server of the person's own; none: the embedded one."""
+
+    @property
+    def server(self) -> str:
+        """What tells one server's namespace from another's; empty: the embedded one."""
+        return f"{self.own.host_port}/{self.own.namespace}" if self.own is not None else ""
 
     def address(self) -> Address:
         """Where the server is.
@@ -61,18 +63,12 @@ def run(reach: Reach, go: Callable[[Client], Awaitable[T]]) -> T:
 
 
 def guarded(go: Callable[[], T]) -> T:
-    """Turn every expected failure into one sentence and its exit code."""
-    try:
-        return go()
-    except RunError as error:
-        fail(str(error), error.exit_code)
-    except (Problems, GitError) as error:
-        fail(str(error), Exit.USAGE)
-    except RPCError as error:
-        fail(f"The server refuses that: {error.message}", Exit.USAGE)
+    """As of every command of ours, with what the server refuses."""
 
+    def asked() -> T:
+        try:
+            return go()
+        except RPCError as error:
+            raise UsageError(f"The server refuses that: {error.message}") from error
 
-def fail(text: str, code: int) -> NoReturn:
-    """Say it on stderr and leave."""
-    click.echo(text, err=True)
-    sys.exit(code)
+    return guard.guarded(asked)

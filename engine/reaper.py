@@ -7,15 +7,17 @@ does not answer.
 
 import asyncio
 import sys
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from temporalio.client import Client, WorkflowExecutionDescription
-from temporalio.service import RPCError, RPCStatusCode
 
 from engine import ending, names
 from engine import messages as m
+from engine.errors import or_none
 from engine.place import DRIVER, FAULTS, Place
+from engine.standing import order_of
 from engine.workflow import TaskWorkflow
 from instrument.found import find_tasks
 from instrument.states import read_state
@@ -64,20 +66,10 @@ def _driven(home: Path) -> list[str]:
 async def _order_left(client: Client, task_id: str, host: str) -> m.TaskOrder | None:
     """The order of a task whose workflow is over without having let go of it; none: it is under way."""
     handle = client.get_workflow_handle_for(TaskWorkflow.run, task_id)
-    try:
-        found = await handle.describe()
-    except RPCError as error:
-        if error.status is RPCStatusCode.NOT_FOUND:
-            return None
-        raise
-    if found.close_time is None or _is_of_another(found, host):
+    found = await or_none(handle.describe())
+    if found is None or found.close_time is None or _is_of_another(found, host):
         return None
-    async for event in handle.fetch_history_events(page_size=1):
-        begun = event.workflow_execution_started_event_attributes.input.payloads
-        (memory,) = await client.data_converter.decode(begun, [m.Memory])
-        order: m.TaskOrder = memory.order
-        return order
-    return None
+    return await order_of(client, task_id)
 
 
 def _is_of_another(found: WorkflowExecutionDescription, host: str) -> bool:
@@ -97,15 +89,12 @@ def _abandon(place: Place, order: m.TaskOrder) -> None:
 
 def _remove_left(home: Path) -> int:
     """Remove the pods of settled keys; of what another home has on the engine nothing."""
-    engine = Engine.connect()
-    try:
+    with closing(Engine.connect()) as engine:
         fates = look_at_pods(engine, home, datetime.now(UTC))
         ours = _runs(home)
         left = [fate.pod for fate in fates if not fate.is_kept and fate.pod.run_id in ours]
         for pod in left:
             remove_pod(engine, pod)
-    finally:
-        engine.close()
     return len(left)
 
 

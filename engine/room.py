@@ -101,7 +101,10 @@ class WhileRoom(CustomSlotSupplier):
     async def reserve_slot(self, ctx: SlotReserveContext) -> SlotPermit:  # noqa: ARG002
         """Wait until there is room."""
         # Other processes take and give back slots, too: there is nothing to be woken by.
-        while self._is_placing or not await asyncio.to_thread(self._room.has_room):  # noqa: ASYNC110
+        # Whoever else waits here may have been let go during the look.
+        while (  # noqa: ASYNC110
+            self._is_placing or not await asyncio.to_thread(self._room.has_room) or self._is_placing
+        ):
             await asyncio.sleep(PLACED_S if self._is_placing else LOOK_S)
         self._is_placing = True
         return SlotPermit()

@@ -10,7 +10,9 @@ from datetime import datetime
 from temporalio.client import Client, WorkflowExecution
 from temporalio.common import SearchAttributeKey
 
+from engine import messages as m
 from engine import names, queues
+from engine.errors import or_none
 
 UNDER_WAY = f"WorkflowType = '{queues.TASK_WORKFLOW}' AND ExecutionStatus = 'Running'"
 ENDED = f"WorkflowType = '{queues.TASK_WORKFLOW}' AND ExecutionStatus != 'Running'"
@@ -56,10 +58,22 @@ class Standing:
                 return ""
 
 
-async def tasks_under_way(client: Client, query: str = UNDER_WAY) -> list[Standing]:
+async def tasks_under_way(client: Client) -> list[Standing]:
     """All of them, oldest first."""
-    found = [standing_of(each) async for each in client.list_workflows(query)]
+    found = [standing_of(each) async for each in client.list_workflows(UNDER_WAY)]
     return sorted(found, key=lambda each: (each.since, each.task_id))
+
+
+async def order_of(client: Client, task_id: str) -> m.TaskOrder | None:
+    """What was handed over, from the history: no worker is asked, and it may be over; none: unknown."""
+    handle = client.get_workflow_handle(task_id)
+    first = await or_none(anext(handle.fetch_history_events(page_size=1)))
+    if first is None:
+        return None
+    begun = first.workflow_execution_started_event_attributes.input.payloads
+    (memory,) = await client.data_converter.decode(begun, [m.Memory])
+    order: m.TaskOrder = memory.order
+    return order
 
 
 async def count_ended(client: Client) -> int:

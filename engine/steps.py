@@ -7,13 +7,14 @@ from datetime import datetime
 from signal import SIGINT
 
 from engine import messages as m
-from engine.doings import Watch
+from engine.doings import Abandoned, Watch
 from engine.facts_file import keep_facts, kept_facts, slim
-from engine.place import DRIVER, Place, journal_of, request_of, session_of, unwatched
+from engine.place import DRIVER, Place, journal_of, request_of, session_of
 from instrument.schema.events import Waited
 from instrument.schema.owner import Owner
 from instrument.schema.state import TaskState
 from instrument.schema.vocabulary import EffectKind, Stage
+from jobs.runner import DockerJobs
 from loop.continuing import Continuation, continue_task, with_choices_of
 from loop.errors import BusyError, UsageError
 from loop.home import set_aside
@@ -43,7 +44,7 @@ def open_task(place: Place, opening: m.Opening) -> m.Opened:
     """
     order = opening.order
     request = request_of(order, opening.answer)
-    with session_of(place, request, place.jobs(unwatched)) as session:
+    with session_of(place, request) as session:
         try:
             return _open(place, session, request, opening)
         except BusyError as busy:
@@ -114,7 +115,7 @@ def do_effect(place: Place, doing: m.Doing, watch: Watch) -> m.Found:
     """
     begun, effect = doing.begun, doing.effect
     request = request_of(doing.order)
-    with session_of(place, request, place.jobs(watch.look)) as opened:
+    with session_of(place, request, watch.look) as opened:
         # A task that was given back lets this process in, too: there is no mark on it any more.
         watch.look()
         session = with_choices_of(opened, begun)
@@ -122,10 +123,13 @@ def do_effect(place: Place, doing: m.Doing, watch: Watch) -> m.Found:
         if kept is not None:
             return m.Found(facts=slim(kept))
         on_disk = load_state(session.folder)
+        if on_disk is not None and on_disk.seq > begun.seq:
+            raise Abandoned  # another worker has done this and more: we were taken for dead, and slept
         resumed = on_disk is not None and on_disk.attempt is not None and on_disk.attempt.key == effect.key
         if effect.kind in AGENTS and asked_providers(session.context, begun.terms):
             place.before_paid()
         with watch.slot(session, effect, resumed=resumed):
+            watch.look()
             with journal_of(place, session, begun) as journal:
                 Transitions(session.folder, journal).begin(begun, effect, resumed=resumed)
             facts = Shell(session.context).perform(begun, effect, resumed=resumed)
@@ -136,8 +140,11 @@ def do_effect(place: Place, doing: m.Doing, watch: Watch) -> m.Found:
 def settle(place: Place, settling: m.Settling) -> None:
     """Write a transition down: the record first, then the state."""
     before, effect, after = settling.before, settling.effect, settling.after
-    request, jobs = request_of(settling.order), place.jobs(unwatched)
-    with session_of(place, request, jobs) as session, journal_of(place, session, before) as journal:
+    request = request_of(settling.order)
+    with session_of(place, request) as session, journal_of(place, session, before) as journal:
+        on_disk = load_state(session.folder)
+        if on_disk is not None and on_disk.seq > after.seq:
+            return  # as in `do_effect`
         writes = Transitions(session.folder, journal)
         facts = kept_facts(session.folder, effect.key) if effect else None
         if settling.outcome is not None and not isinstance(facts, CancelledFacts):
@@ -156,14 +163,13 @@ def memory_of(place: Place, order: m.TaskOrder) -> int:
         Problems, GitError: The repository cannot be read.
     """
     request = request_of(order)
-    jobs = place.jobs(unwatched)
-    found = find_session(request, jobs=jobs, environment=place.environment, now=place.now)
+    found = find_session(request, jobs=DockerJobs(), environment=place.environment, now=place.now)
     return found.config.limits.memory_bytes
 
 
 def note(place: Place, noting: m.Noting) -> None:
     """Record waits that are over."""
-    with session_of(place, request_of(noting.order), place.jobs(unwatched)) as session:
+    with session_of(place, request_of(noting.order)) as session:
         state = load_state(session.folder)
         if state is not None:
             with journal_of(place, session, state) as journal:

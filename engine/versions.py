@@ -24,7 +24,7 @@ from temporalio.common import PinnedVersioningOverride, VersioningBehavior, Work
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import WorkerDeploymentConfig
 
-from engine.errors import EngineError
+from engine.errors import EngineError, or_none
 from loop.errors import UsageError
 
 T = TypeVar("T")
@@ -143,9 +143,4 @@ async def enter(client: Client, build: str) -> str:
 
 async def _describe(client: Client) -> DescribeWorkerDeploymentResponse | None:
     asked = DescribeWorkerDeploymentRequest(namespace=client.namespace, deployment_name=DEPLOYMENT)
-    try:
-        return await client.workflow_service.describe_worker_deployment(asked)
-    except RPCError as error:
-        if error.status is RPCStatusCode.NOT_FOUND:
-            return None
-        raise
+    return await or_none(client.workflow_service.describe_worker_deployment(asked))

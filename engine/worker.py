@@ -30,9 +30,9 @@ from engine.workflow import TaskWorkflow
 from jobs.runner import DockerJobs
 from loop.canary import ensure_canary
 from loop.progress import Progress
-from loop.run import World
 from loop.signals import Signals
 from loop.slots import HOST_VARIABLE, host_of
+from loop.world import real_world
 
 HEARTBEAT_THROTTLE = timedelta(seconds=1)
 """The SDK's own minute would make a cancel wait for so long."""
@@ -62,16 +62,7 @@ class WorkerOptions:
 
 def _canary_first(environment: Mapping[str, str]) -> None:
     """As before the first paid call of `factory run`: a new engine, agent or image lands a scripted task."""
-    progress = Progress(sys.stderr)
-    jobs = DockerJobs(say=progress.note)
-    world = World(
-        jobs=jobs,
-        environment=environment,
-        signals=Signals(),
-        progress=progress,
-        now=lambda: datetime.now(UTC),
-        load=jobs.load,
-    )
+    jobs, world = real_world(environment, Progress(sys.stderr), Signals())
     try:
         ensure_canary(world, jobs.combination)
     finally:

@@ -144,7 +144,9 @@ class TaskWorkflow(Delegating):
     async def _pass_gate(self) -> None:
         if self._order.phase is None:
             return
-        await self._wait(WaitedFor.GATE, "gate", lambda: self._gate is not None, who=lambda: _who(self._gate))
+        await self._wait(
+            WaitedFor.GATE, "gate", lambda: self._gate is not None, whose=lambda: _whose(self._gate)
+        )
         if self._gate is not None and not self._gate.is_go:
             raise LetGo(
                 "no_go", f"{self._gate.why} ({self._gate.who}, {self._gate.at_utc:%Y-%m-%d %H:%M} UTC)"
@@ -154,9 +156,11 @@ class TaskWorkflow(Delegating):
         """Between two effects: a task that is held stands in nobody's way."""
         if self._leaving:
             raise LetGo(self._leaving)
-        who = _who(self._hold)
+        held = self._hold
         await self._leave_turn()
-        await self._wait(WaitedFor.HOLD, "hold", lambda: self._hold is None, who=lambda: who)
+        await self._wait(
+            WaitedFor.HOLD, "hold", lambda: self._hold is None, whose=lambda: _whose(held, self._released)
+        )
         await self._open(None, is_under_way=True)
         await self._take_turn()
 
@@ -176,5 +180,10 @@ def _stamped(state: TaskState) -> TaskState:
     return state.model_copy(update={"ended_utc": workflow.now()}) if state.stage.is_terminal else state
 
 
-def _who(decision: m.Decision | None) -> str:
-    return decision.who if decision else ""
+def _whose(decided: m.Decision | None, released: m.Decision | None = None) -> m.Whose:
+    return m.Whose(
+        who=decided.who if decided else "",
+        decided_utc=decided.at_utc if decided else None,
+        released_by=released.who if released else "",
+        released_utc=released.at_utc if released else None,
+    )

@@ -9,6 +9,7 @@ from temporalio.client import Client, WorkflowHandle
 
 from engine import messages as m
 from engine.connect import connect
+from engine.sending import Sent, keep
 from engine.workflow import TaskWorkflow
 from instrument.schema.vocabulary import EffectKind
 from support.backlog import Factory
@@ -90,6 +91,23 @@ def rule(factory: Factory, code: int = 0) -> str:
     return factory.engine("ruling", "a-001", "again", code=code)
 
 
+def test_what_cannot_be_delivered_is_said_and_kept_and_what_is_for_another_server_waits(
+    own_server: OwnServer,
+):
+    factory = Factory(own_server.home)
+    own_server.ready()
+    kept = [
+        keep(factory.home, Sent(task_id="a-001", signal="answer", answer=RULING, server=server))
+        for server in ("", "temporal.example:7233/default")
+    ]
+    torn = kept[0].with_name("1.json")
+    torn.write_bytes(b'{"task_id"')
+    said = factory.engine("up", "--no-worker")
+    assert f"{torn.with_suffix('.undelivered')}): it cannot be read" in said
+    assert f"{kept[0].with_suffix('.undelivered')}): a-001 is not under way" in said
+    assert [path.exists() for path in (torn, *kept)] == [False, False, True]
+
+
 def test_the_command_refuses_with_exit_code_2(own_server: OwnServer):
     factory = Factory(own_server.home)
     address = own_server.ready()
@@ -133,6 +151,8 @@ def test_a_ruling_that_is_sent_while_less_is_up_is_taken_once_later(
     tale = asyncio.run(before()).tales["a-001"]
     if lacking == "server":
         own_server.kill()
+        (factory.home / "tasks/a-001").mkdir(parents=True, exist_ok=True)
+        assert "no task of this home is called b-001" in factory.engine("ruling", "b-001", "again", code=2)
     assert says in rule(factory)
     factory.engine("up", "--no-worker")
     factory.engine("up", "--no-worker")

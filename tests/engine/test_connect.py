@@ -46,6 +46,23 @@ def test_tls_is_taken_from_files_and_the_key_from_a_named_variable() -> None:
     assert "sk-1" not in repr(found)
 
 
+def test_a_typed_file_leaves_the_others_to_the_environment() -> None:
+    environment = {
+        "TEMPORAL_TLS_CLIENT_CERT_PATH": "cert.pem",
+        "TEMPORAL_TLS_CLIENT_KEY_PATH": "key.pem",
+        "TEMPORAL_TLS_SERVER_CA_CERT_PATH": "other.pem",
+        "TEMPORAL_API_KEY": "sk-1",
+    }
+
+    found = address_from(environment, host_port="typed.example.net:2", tls_ca=Path("ca.pem"))
+
+    assert found is not None
+    assert found.tls == ClientConfigTLS(
+        server_root_ca_cert=Path("ca.pem"), client_cert=Path("cert.pem"), client_private_key=Path("key.pem")
+    )
+    assert found.api_key == "sk-1"
+
+
 def test_what_cannot_be_meant_is_said_before_anything_is_tried() -> None:
     with pytest.raises(UsageError, match="belong together"):
         address_from({}, host_port="a:1", tls_cert=Path("cert.pem"))

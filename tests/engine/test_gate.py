@@ -50,7 +50,7 @@ def test_a_go_and_a_no_go_are_recorded_with_who_and_when():
             ended = await second.result()
             assert (ended.how, ended.detail) == ("no_go", f"not yet (ann, {now:%Y-%m-%d %H:%M} UTC)")
             (waited,) = tales[0].waits
-            assert (waited.what, waited.who) == (WaitedFor.GATE, "ann")
+            assert (waited.what, waited.who, waited.decided_utc) == (WaitedFor.GATE, "ann", now)
             assert ms(HOUR) <= waited.duration_ms < ms(2 * HOUR)
             assert (tales[1].asked, tales[1].trail, tales[1].waits) == (0, [], [])
 
@@ -79,6 +79,36 @@ def test_the_command_decides_a_phase_in_one_sitting(own_server: OwnServer):
             assert said == "phase one: no task waits for your word\n"
 
     asyncio.run(go())
+
+
+def test_the_commands_of_a_hold_record_whoever_types_them(own_server: OwnServer):
+    factory = Factory(own_server.home)
+    address = own_server.ready()
+
+    async def go() -> None:
+        client = await connect(address)
+        fakes = Fakes(client)
+        async with working(client, fakes):
+            tale = fakes.tell(state_of("a-001"))
+            fakes.held[EffectKind.IMPLEMENT] = working_on = asyncio.Event()
+            handle = await hand_over(client, "a-001")
+            await until(lambda: has_reached(fakes, "a-001", EffectKind.IMPLEMENT))
+            await asyncio.to_thread(factory.engine, "hold", "a-001", "Look at it first.")
+            working_on.set()
+            await until(lambda: is_held(factory))
+            await asyncio.to_thread(factory.engine, "release", "a-001")
+            assert (await handle.result()).how == "done"
+            (waited,) = tale.waits
+            assert (waited.who, waited.released_by) == (getpass.getuser(), getpass.getuser())
+            assert waited.decided_utc is not None
+            assert waited.released_utc is not None
+            assert waited.decided_utc < waited.released_utc <= waited.ended_utc
+
+    asyncio.run(go())
+
+
+async def is_held(factory: Factory) -> bool:
+    return [task["waits"] for task in await asyncio.to_thread(factory.status)] == ["hold"]
 
 
 async def are_waiting(factory: Factory, count: int) -> bool:
@@ -113,12 +143,30 @@ def test_a_hold_stops_between_two_effects_and_gives_the_turn_back():
             await environment.sleep(HOUR)
             assert tale.trail[-1][1] == "diff_returned"
             assert tale.asked == 1
-            await handle.signal("release")
+            released = m.Decision(who="bob", at_utc=await environment.get_current_time())
+            await handle.signal("release", released)
             assert (await handle.result()).how == "done"
             assert tale.asked == 2
             (waited,) = tale.waits
-            assert (waited.what, waited.who) == (WaitedFor.HOLD, "ann")
+            assert (waited.what, waited.who, waited.decided_utc) == (WaitedFor.HOLD, "ann", held.at_utc)
+            assert (waited.released_by, waited.released_utc) == ("bob", released.at_utc)
             assert waited.duration_ms >= ms(HOUR)
+
+    asyncio.run(go())
+
+
+def test_a_release_of_an_older_command_names_nobody():
+    async def go() -> None:
+        async with skipping() as (environment, fakes), working(environment.client, fakes):
+            tale = fakes.tell(state_of("a-001"))
+            handle = await hand_over(environment.client, "a-001")
+            held = m.Decision(who="ann", at_utc=await environment.get_current_time())
+            (await hold_in(fakes, handle, held)).set()
+            await until(tale.has_left)
+            await environment.sleep(HOUR)
+            await handle.signal("release")
+            assert (await handle.result()).how == "done"
+            assert [(waited.who, waited.released_by) for waited in tale.waits] == [("ann", "")]
 
     asyncio.run(go())
 

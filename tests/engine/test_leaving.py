@@ -218,7 +218,8 @@ def test_the_engine_takes_over_a_job_whose_loop_is_gone(scene: Scene, number: si
     scene.factory.engine("up", "--no-worker")
     words = ("import", scene.task, *scene.words, "--story", str(scene.story))
     said = scene.factory.engine(*words, code=4)
-    assert said == f"{TASK_ID}: another loop holds this task (task_locked); wait for it\n"
+    held = "another loop holds this task (task_locked); wait for it, or let `factory run --wait` do so"
+    assert said == f"{TASK_ID}: {held}\n"
     before = scene.state
     process.send_signal(number)
     process.communicate(timeout=20)

@@ -25,6 +25,18 @@ def test_a_folder_stands_for_its_ready_tasks_in_order(tmp_path: Path) -> None:
     assert spread(("tasks/007-x.md", str(tmp_path)), Path())[0] == "tasks/007-x.md"
 
 
+def test_a_status_is_read_from_the_front_matter_and_what_cannot_be_read_waits_to_be_mended(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "001-quoted.md").write_text('---\nstatus: "ready"\n---\n')
+    (tmp_path / "002-done.md").write_text("---\nstatus: done\n---\nIt said `status: ready` once.\n")
+    (tmp_path / "003-broken.md").write_text("---\nstatus: ready\nfiles: [\n---\n")
+    assert [Path(path).name for path in spread((str(tmp_path),), Path())] == [
+        "001-quoted.md",
+        "003-broken.md",
+    ]
+
+
 def test_a_folder_without_a_ready_task_is_said(tmp_path: Path) -> None:
     (tmp_path / "001-a.md").write_text("---\nstatus: done\n---\n")
     with pytest.raises(UsageError, match="no task with status: ready"):
