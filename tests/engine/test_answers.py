@@ -13,7 +13,7 @@ from engine.sending import Sent, keep
 from engine.workflow import TaskWorkflow
 from instrument.schema.vocabulary import EffectKind
 from support.backlog import Factory
-from support.carried import Fakes, Tale, hand_over, state_of, working
+from support.carried import Fakes, Tale, hand_over, state_of, working, working_at
 from support.lives import coder
 from support.skipping import skipping
 from support.temporal import OwnServer, until
@@ -113,11 +113,9 @@ def test_the_command_refuses_with_exit_code_2(own_server: OwnServer):
     address = own_server.ready()
 
     async def go() -> None:
-        client = await connect(address)
-        fakes = Fakes(client)
-        fakes.held[EffectKind.IMPLEMENT] = asyncio.Event()
-        fakes.tell(state_of("a-001"))
-        async with working(client, fakes):
+        async with working_at(address) as (client, fakes):
+            fakes.held[EffectKind.IMPLEMENT] = asyncio.Event()
+            fakes.tell(state_of("a-001"))
             handle = await hand_over(client, "a-001")
             await until(lambda: has_begun(fakes))
             said = await asyncio.to_thread(rule, factory, 2)
@@ -135,9 +133,7 @@ def test_a_ruling_that_is_sent_while_less_is_up_is_taken_once_later(
     address = own_server.ready()
 
     async def before() -> Fakes:
-        client = await connect(address)
-        fakes = Fakes(client)
-        async with working(client, fakes):
+        async with working_at(address) as (client, fakes):
             await stop(client, fakes)
         return fakes
 

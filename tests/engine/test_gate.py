@@ -7,12 +7,11 @@ from datetime import timedelta
 from temporalio.client import WorkflowHandle
 
 from engine import messages as m
-from engine.connect import connect
 from engine.handing import start
 from engine.workflow import TaskWorkflow
 from instrument.schema.vocabulary import EffectKind, WaitedFor
 from support.backlog import Factory
-from support.carried import Fakes, hand_over, order, state_of, working
+from support.carried import Fakes, hand_over, order, state_of, working, working_at
 from support.skipping import skipping
 from support.temporal import OwnServer, until
 
@@ -62,9 +61,7 @@ def test_the_command_decides_a_phase_in_one_sitting(own_server: OwnServer):
     address = own_server.ready()
 
     async def go() -> None:
-        client = await connect(address)
-        fakes = Fakes(client)
-        async with working(client, fakes):
+        async with working_at(address) as (client, fakes):
             for name in ("a-001", "b-001"):
                 fakes.tell(state_of(name))
                 await start(client, order(name, phase="one"))
@@ -86,9 +83,7 @@ def test_the_commands_of_a_hold_record_whoever_types_them(own_server: OwnServer)
     address = own_server.ready()
 
     async def go() -> None:
-        client = await connect(address)
-        fakes = Fakes(client)
-        async with working(client, fakes):
+        async with working_at(address) as (client, fakes):
             tale = fakes.tell(state_of("a-001"))
             fakes.held[EffectKind.IMPLEMENT] = working_on = asyncio.Event()
             handle = await hand_over(client, "a-001")

@@ -18,6 +18,7 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 
 from engine import messages as m
 from engine import queues, versions
+from engine.connect import Address, connect
 from engine.facts_file import slim
 from engine.repo_workflow import RepoWorkflow
 from engine.worker import OURS
@@ -242,6 +243,15 @@ async def working(
         for worker in (control, placing, host):
             await stack.enter_async_context(worker)
         yield
+
+
+@asynccontextmanager
+async def working_at(address: Address) -> AsyncIterator[tuple[Client, Fakes]]:
+    """The same at a server that others reach, too, with fakes that have no task yet."""
+    client = await connect(address)
+    fakes = Fakes(client)
+    async with working(client, fakes):
+        yield client, fakes
 
 
 def order(task_id: str, **changes: Any) -> m.TaskOrder:
