@@ -21,7 +21,7 @@ from engine.workers import start_worker, stop_workers
 from instrument.found import find_home
 from instrument.unheard import QuietGroup
 from loop.errors import UsageError
-from loop.home import make_private
+from loop.home import make_home
 
 A_FILE = click.Path(path_type=Path, exists=True, dir_okay=False, resolve_path=True)
 """Named in full: a worker that `up` starts has another current folder."""
@@ -57,7 +57,7 @@ def main(
             tls_key=tls_key,
             api_key_env=api_key_env,
         )
-        return Reach(make_private(find_home(os.environ)), own)
+        return Reach(make_home(find_home(os.environ)), own)
 
     context.obj = guarded(go)
 

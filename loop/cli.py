@@ -17,7 +17,7 @@ from instrument.unheard import QuietGroup, carry_on_unheard
 from jobs.runner import DockerJobs
 from loop.bakeoff.command import bakeoff_command
 from loop.canary import ensure_canary, run_canary
-from loop.doctor.command import doctor_command
+from loop.doctor.command import doctor
 from loop.guard import guarded
 from loop.lint import lint_command
 from loop.new_task import write_new
@@ -181,7 +181,7 @@ def new(slug: str, *, repo: Path) -> None:
 
 
 main.add_command(status)
-main.add_command(lint_command(lambda: _world()[1], guarded))
-main.add_command(doctor_command(guarded))
-main.add_command(bakeoff_command(_paid_world, guarded))
-main.add_command(replay_command(lambda: _world()[1], guarded))
+main.add_command(lint_command(lambda: _world()[1]))
+main.add_command(doctor)
+main.add_command(bakeoff_command(_paid_world))
+main.add_command(replay_command(lambda: _world()[1]))

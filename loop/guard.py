@@ -36,7 +36,7 @@ def guarded(go: Callable[[], T]) -> T:
     except Interrupted as interrupted:
         sys.exit(interrupted.exit_code)
     except BrokenPipeError:
-        # Whoever read our words has enough of them, as `head` has: click ends without a sentence.
+        # Whoever read our words has enough of them, as `head` has: see `QuietGroup`.
         raise
     except OSError as error:
         fail(f"A file cannot be read or written: {error}. Mend that and run the same command.", Exit.USAGE)

@@ -20,6 +20,7 @@ from jobs.errors import ImageUnfitError, JobsError
 from loop.atomic import write_atomic
 from loop.drafts import Draft, Drafts, context_of, open_drafts
 from loop.errors import BusyError
+from loop.guard import guarded
 from loop.home import make_private
 from loop.leases import try_lease
 from loop.machine.effects import Baseline, SetUp
@@ -193,12 +194,11 @@ def _evidence(folder: Path, end: CommandEnd | None) -> Path | None:
     return folder / end.output if end is not None and (folder / end.output).is_file() else None
 
 
-def lint_command(world: Callable[[], World], guarded: Callable[[Callable[[], int]], int]) -> click.Command:
+def lint_command(world: Callable[[], World]) -> click.Command:
     """The click command, ready for `main.add_command`.
 
     Args:
         world: Makes the real surroundings, once.
-        guarded: Turns expected failures into one sentence and an exit code.
     """
 
     @click.command("lint")

@@ -11,20 +11,17 @@ from pathlib import Path
 import click
 
 from instrument.unheard import carry_on_unheard
+from loop.guard import guarded
 from loop.options import repo_option
 from loop.progress import Progress
 from loop.run import World
 
 
-def bakeoff_command(
-    world: Callable[[Progress], World],
-    guarded: Callable[[Callable[[], tuple[str, int]]], tuple[str, int]],
-) -> click.Command:
+def bakeoff_command(world: Callable[[Progress], World]) -> click.Command:
     """The click command, ready for `main.add_command`.
 
     Args:
         world: Makes the real surroundings with this progress, once.
-        guarded: Turns expected failures into one sentence and an exit code.
     """
 
     @click.command("bakeoff")

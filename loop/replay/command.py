@@ -24,6 +24,7 @@ import click
 from instrument.schema.base import Frozen
 from loop.errors import Exit, UsageError
 from loop.git.checkout import Checkout, default_branch, find_checkout
+from loop.guard import guarded
 from loop.options import repo_option
 from loop.replay.carry import carry, place_name
 from loop.replay.history import History, read_history
@@ -148,12 +149,11 @@ def _tell(asked: Asked, lines: list[Line], seconds: float, carried: int, out: Ca
     out(end.model_dump_json(exclude_none=True))
 
 
-def replay_command(world: Callable[[], World], guarded: Callable[[Callable[[], int]], int]) -> click.Command:
+def replay_command(world: Callable[[], World]) -> click.Command:
     """The click command, ready for `main.add_command`.
 
     Args:
         world: Makes the real surroundings, once.
-        guarded: Turns expected failures into one sentence and an exit code.
     """
 
     @click.command("replay")

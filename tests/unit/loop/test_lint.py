@@ -187,7 +187,7 @@ def test_a_lost_job_is_red_and_no_check_counts_as_passed(desk: Desk) -> None:
 @pytest.mark.parametrize(("failing", "code"), [({}, 0), (BROKEN, 1)])
 def test_the_command_prints_and_ends_with_the_code(desk: Desk, failing: dict, code: int) -> None:
     desk.script.failing = failing
-    command = lint_command(desk.world, lambda go: go())
+    command = lint_command(desk.world)
 
     ended = CliRunner().invoke(command, [TASK, "--repo", str(desk.folder / "person")])
 
@@ -196,4 +196,4 @@ def test_the_command_prints_and_ends_with_the_code(desk: Desk, failing: dict, co
 
 
 def test_the_command_needs_a_task(desk: Desk) -> None:
-    assert CliRunner().invoke(lint_command(desk.world, lambda go: go()), []).exit_code == 2
+    assert CliRunner().invoke(lint_command(desk.world), []).exit_code == 2
